@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
@@ -26,6 +27,8 @@ import (
 // A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
 // request and not for the next.
 type scriptedStore struct {
+	*stores.Store // nil: nothing is reserved
+
 	err      error
 	failing  string // the only zone with the error; "": all have it
 	decision limiter.Decision

@@ -35,12 +35,13 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{r, place})
 	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: remedies["block endpoint"], Lines: map[string]subdirective.Line{
-		"limit":      limitLine(d, &e.Limit),
-		"algorithm":  algorithmLine(d, &e.Algorithm),
-		"cost":       costLine(d, &e.Cost),
-		"mode":       wordLine(d, "mode", &e.Mode),
-		"on_outage":  onOutageLine(d, &e.OnOutage),
-		"concurrent": concurrentLine(d, &e.Concurrent),
+		"limit":        limitLine(d, &e.Limit),
+		"algorithm":    algorithmLine(d, &e.Algorithm),
+		"cost":         costLine(d, &e.Cost),
+		"count_status": countStatusLine(d, &e.CountStatus),
+		"mode":         wordLine(d, "mode", &e.Mode),
+		"on_outage":    onOutageLine(d, &e.OnOutage),
+		"concurrent":   concurrentLine(d, &e.Concurrent),
 		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: use `tier {`, because the zone finds the tier of a key", args[0])

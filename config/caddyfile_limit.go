@@ -49,6 +49,15 @@ func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
 	}}
 }
 
+func countStatusLine(d *caddyfile.Dispenser, statuses *Statuses) subdirective.Line {
+	return subdirective.Line{Usage: countStatusUsage, Min: 1, Max: subdirective.AnyNumber, Parse: func(args []string) (err error) {
+		if *statuses, err = parseStatuses(args); err != nil {
+			return d.WrapErr(err)
+		}
+		return nil
+	}}
+}
+
 func onOutageLine(d *caddyfile.Dispenser, name *string) subdirective.Line {
 	return subdirective.Word(d, "on_outage local | open | closed", func(name string) error {
 		_, err := parseOnOutage(name)

@@ -65,6 +65,11 @@ type Zone struct {
 	// Counts each request as this many events. Default: 1.
 	Cost *Cost `json:"cost,omitempty"`
 
+	// Counts only requests whose response has one of these statuses: `401`, a class such as `5xx`, or
+	// `!2xx` for all but a class. While requests are not answered, at most as many are under way as
+	// the limit has left, and others wait up to a second. Default: all requests count.
+	CountStatus Statuses `json:"count_status,omitempty"`
+
 	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
 	// no such bound. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
@@ -154,4 +159,7 @@ type Endpoint struct {
 
 	// Counts each request as this many events. Default: the zone's cost.
 	Cost *Cost `json:"cost,omitempty"`
+
+	// Counts only requests whose response has one of these statuses. Default: those of the zone.
+	CountStatus Statuses `json:"count_status,omitempty"`
 }

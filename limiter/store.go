@@ -24,7 +24,8 @@ type Store interface {
 	// Refund gives back what takes consumed, which were allowed as one and still have their
 	// decisions. Events go back into the window they came from, or nowhere when that has passed. A
 	// bucket gets back what it has lacked ever since: see [Count]. A take that was denied or has no
-	// decision is ignored.
+	// decision is ignored. A store that leases refunds only takes with an Origin, and those that it
+	// has decided without a lease.
 	Refund(ctx context.Context, now Instant, takes []Take) error
 }
 
@@ -46,6 +47,9 @@ type Take struct {
 
 	// Decision is the answer of the store. Refund needs it.
 	Decision Decision
+
+	// Origin, unless it is nil, is filled in by a store that leases, for a Refund after other takes.
+	Origin *Origin
 
 	// Err says why the store could not decide this take. Only stores that can fail write it. If
 	// Decision.Source.WithoutStore, Decision is by Rule.OnOutage; else there is no decision.

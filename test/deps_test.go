@@ -120,8 +120,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/stores",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/limiter/...",
-			module + "/membership", module + "/redisconn",
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/internal/reservation",
+			module + "/limiter/...", module + "/membership", module + "/redisconn",
 		},
 		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
@@ -212,6 +212,10 @@ var policy = []struct {
 		allow:    []string{"github.com/caddyserver/caddy/v2"},
 		reason:   "how long a value lives depends on no value",
 	}, {
+		packages: module + "/internal/reservation",
+		allow:    []string{},
+		reason:   "who waits for what depends on no limit and no store",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
@@ -238,9 +242,9 @@ var policy = []struct {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
-			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/response",
-			module + "/internal/usage", module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency",
-			"github.com/caddyserver/caddy/v2/...",
+			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/reservation",
+			module + "/internal/response", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
+			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {

@@ -88,6 +88,8 @@ type ExplainedLimit struct {
 	Rule InspectedCount `json:"rule"`
 	Cost int64          `json:"cost"` // 0: it counts nothing, or the request has been charged before
 	ExplainedDecision
+
+	CountStatus string `json:"count_status,omitempty"` // the statuses with which it counts; empty: all
 }
 
 // An ExplainedConcurrent is a limit of requests at once, and what it would decide about one more.

@@ -150,6 +150,9 @@ func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
 		return
 	}
 	t.row("    cost", l.Cost)
+	if l.CountStatus != "" {
+		t.row("    counts", "if the status is one of "+l.CountStatus)
+	}
 	if l.Rule.Count != nil {
 		text := fmt.Sprintf("%d of %d left", l.Rule.Count.Remaining, l.Rule.Count.Limit)
 		if leased := l.Rule.Count.Leased; leased > 0 {

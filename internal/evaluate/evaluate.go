@@ -127,6 +127,9 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		e.blocked = true
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
+		if c.Counts != nil {
+			e.addReserved(c.Counts)
+		}
 	}
 	e.addResult(found, c)
 }
@@ -144,8 +147,7 @@ func (e *Evaluation) take() error {
 	if len(e.results()) == 0 {
 		return nil
 	}
-	now := e.Time()
-	failed, err := e.decideResults(now)
+	now, failed, err := e.decideResults()
 	if err != nil {
 		return err
 	}
@@ -160,20 +162,33 @@ func (e *Evaluation) take() error {
 		}
 	}
 	e.addCharges()
+	if e.denied == nil {
+		for _, r := range e.reserved {
+			r.hold(e, &e.takes[r.index])
+		}
+	}
 	return nil
 }
 
-// decideResults has the store decide the takes, and writes the decisions into the results. failed is
-// that of the store. The error is that the client has gone meanwhile.
-func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
+// decideResults has the store decide the takes, and writes the decisions into the results. now is
+// their instant, and failed the error of the store. err is that the client has gone meanwhile.
+func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
+	now = e.Time()
 	e.now = limiter.At(now)
 	if len(e.concurrentKeys) > 0 {
 		failed = e.acquirePermits(now)
 	}
-	if failed = cmp.Or(e.takeFromStore(now), failed); failed != nil {
+	if len(e.reserved) == 0 || e.blocked || e.previews {
+		failed = cmp.Or(e.takeFromStore(now), failed)
+	} else {
+		var late error
+		now, late = e.takeInTurn(now)
+		e.now, failed = limiter.At(now), cmp.Or(late, failed)
+	}
+	if failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
 			e.state.releasePermits(e.firstPermit)
-			return failed, gone
+			return now, failed, gone
 		}
 	}
 	results, takes := e.results(), e.takes
@@ -187,7 +202,7 @@ func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
 			takes = takes[1:]
 		}
 	}
-	return failed, nil
+	return now, failed, nil
 }
 
 // findDenied leaves one result of each zone for its rate and one for requests at once, and sets denied

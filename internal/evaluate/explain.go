@@ -129,7 +129,7 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 // explainDecisions adds what the takes would decide.
 func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []explainedTake) error {
 	if len(e.results()) > 0 {
-		if _, err := e.decideResults(e.Time()); err != nil {
+		if _, _, err := e.decideResults(); err != nil {
 			return err
 		}
 		e.closeInOutage()

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/reservation"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -44,7 +45,7 @@ type Handler struct {
 	Reports   *report.Requests
 }
 
-// A takeStore decides takes, and notes whether it has answered.
+// A takeStore decides takes, and refunds them. It notes whether it has answered.
 type takeStore interface {
 	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
@@ -54,4 +55,8 @@ type takeStore interface {
 	PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision
 	PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error)
 	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
+
+	Reservations() *reservation.Table
+	Refund(take limiter.Take, done func())
+	DropDenial(r *limiter.Rule, key []byte)
 }

@@ -40,6 +40,7 @@ type Evaluation struct {
 	blocked  bool             // a rule rejects the request, whatever the takes find
 	previews bool             // nothing is taken: the request is explained
 	now      limiter.Instant  // of the decisions, by the wall clock
+	reserved []*reserved      // of takes, those whose requests may not count
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
 	concurrentKeys [][]byte // of the results about requests at once, in the same order
@@ -83,13 +84,14 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 func (e *Evaluation) Release() {
 	clear(e.takes)
 	clear(e.concurrentKeys)
+	clear(e.reserved)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	clear(e.mayApply)
 	*e = Evaluation{
-		takes: e.takes[:0], concurrentKeys: e.concurrentKeys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0],
-		comparisons: e.comparisons[:0], body: e.body, mayApply: e.mayApply[:0],
+		takes: e.takes[:0], reserved: e.reserved[:0], concurrentKeys: e.concurrentKeys[:0], credentials: e.credentials[:0],
+		dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body, mayApply: e.mayApply[:0],
 	}
 	evaluations.Put(e)
 }

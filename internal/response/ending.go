@@ -8,6 +8,10 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
+// clientGone is the status that Caddy logs, and some of its handlers write, if the client has gone
+// before the response.
+const clientGone = 499
+
 // An ending is what is to happen while a response starts and ends. Whoever has taken something for
 // the request registers here what becomes of it.
 //

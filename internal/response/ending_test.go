@@ -56,7 +56,12 @@ func TestEnding(t *testing.T) {
 			_ = writes(200)(w, r)
 			panic(http.ErrAbortHandler)
 		}, 200},
-		"the client has gone":             {canceled(caddyhttp.Error(499, context.Canceled)), 0},
+		"the client has gone": {canceled(caddyhttp.Error(499, context.Canceled)), 0},
+		"the client has gone, in writing": {func(w http.ResponseWriter, r *http.Request) error {
+			_ = canceled(nil)(w, r)
+			return writes(499)(w, r)
+		}, 0},
+		"an upstream's own 499":           {writes(499), 499},
 		"the client has gone in silence":  {canceled(nil), 0},
 		"the client has gone after a 401": {func(w http.ResponseWriter, r *http.Request) error { w.WriteHeader(401); return canceled(nil)(w, r) }, 401},
 	} {

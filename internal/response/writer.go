@@ -41,7 +41,9 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 	status := 0 // after a panic
 	defer func() { s.end(status) }()
 	err = next.ServeHTTP(&s.writer, r)
-	status = unwrittenStatus(r.Context(), err)
+	if s.IsAwaited() {
+		status = unwrittenStatus(r.Context(), err)
+	}
 	// If next has written nothing, the server is about to. If it has failed, the error routes write to
 	// w, not to our writer.
 	s.writer.commit()
@@ -52,6 +54,9 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 
 // start sets the headers of a response with this status.
 func (w *responseWriter) start(status int) {
+	if status == clientGone && w.request.Context().Err() != nil {
+		status = 0
+	}
 	w.response.ending.start(status)
 	w.commit()
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/internal/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
@@ -48,7 +49,8 @@ func Acquire(target *Target, observer Observer) (s *Store, release func()) {
 func newInMemory(observer Observer) *Store {
 	m := memstore.New(memstore.Options{OnOverflow: observer.Overflow})
 	return &Store{
-		limits: m, inFlight: concurrency.New(concurrency.Options{}), observer: observer, name: "memory", close: m.Close,
+		limits: m, inFlight: concurrency.New(concurrency.Options{}), reservations: reservation.New(false), observer: observer,
+		name: "memory", close: m.Close,
 		open: func(zone string) openZone { return m.Open(zone) },
 	}
 }
@@ -66,7 +68,7 @@ func newInRedis(target *Target, observer Observer) *Store {
 		Lender: counts, Timeout: client.Timeout(), Nodes: node.Nodes, OutageNodes: node.kept.inOutage, Clock: leases.At,
 	})
 	return &Store{
-		limits: leases, inFlight: inFlight, observer: observer, id: target.storeID(), name: name,
+		limits: leases, inFlight: inFlight, reservations: reservation.New(true), observer: observer, id: target.storeID(), name: name,
 		open:  func(zone string) openZone { return leases.Open(zone) },
 		redis: &inRedis{leases, counts, node, client},
 		close: func() {

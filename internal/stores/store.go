@@ -10,6 +10,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
@@ -22,11 +23,14 @@ type Store struct {
 	limits   limits
 	inFlight *concurrency.Store
 	observer Observer
-	id       storeID
-	name     string
-	outage   outageLog
-	open     func(zone string) openZone
-	close    func()
+
+	reservations *reservation.Table
+
+	id     storeID
+	name   string
+	outage outageLog
+	open   func(zone string) openZone
+	close  func()
 
 	redis *inRedis // nil: the counts are in memory
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
@@ -91,9 +92,13 @@ func (i *inspector) explainTier(x *adminapi.ExplainedZone, r *Request, found *Re
 // explainLimits adds the limits that the request is charged to, or the one that lets it pass.
 func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone, r *Request, found *Reading) {
 	inForce, admitted := i.snapshot.of(i.zone), adminapi.ExplainedDecision{Outcome: adminapi.Admitted}
-	add := func(place int, cost int64) {
+	add := func(place int, cost int64, counts *config.StatusSet) {
 		for _, c := range i.counts(ctx, inForce, place, found.tier) {
-			x.Limits = append(x.Limits, adminapi.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted})
+			limit := adminapi.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}
+			if counts != nil {
+				limit.CountStatus = counts.String()
+			}
+			x.Limits = append(x.Limits, limit)
 		}
 		if p := inForce.endpoints[place].cost.placeholder; p != nil {
 			text, presence := p.Value(r.HTTP, r.Repl)
@@ -101,14 +106,14 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 		}
 	}
 	for _, c := range found.Charges[:found.Charged] {
-		add(c.endpoint, c.Cost)
+		add(c.endpoint, c.Cost, c.Counts)
 	}
 	if found.Charged == 0 {
 		place := len(inForce.endpoints) - 1
 		if path, err := r.readings(); err == nil {
 			place = inForce.endpointFor(r.HTTP.Method, &path.Readings()[0])
 		}
-		add(place, 0)
+		add(place, 0, nil)
 	}
 	for _, c := range found.Concurrent {
 		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {

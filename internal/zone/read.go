@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
@@ -43,6 +44,7 @@ type Charge struct {
 	Policy   *response.Policy
 	endpoint int // its index in the zone
 	Cost     int64
+	Counts   *config.StatusSet // the statuses with which it counts; nil: all
 }
 
 // mostCharges is how many counts of a zone a request is charged to at most. It has several only if
@@ -183,7 +185,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 		at.findOverride(rules, entries, now)
 		inForce := at.rule(rules.endpoints)
 		if inForce.limits() {
-			c := Charge{Policy: &inForce.Policy, endpoint: place}
+			c := Charge{Policy: &inForce.Policy, endpoint: place, Counts: rules.endpoints[place].counts}
 			if !inForce.Block {
 				var has keytemplate.Presence
 				c.Cost, has = rules.endpoints[place].cost.of(inForce, r.HTTP, r.Repl)
@@ -202,11 +204,15 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 	}
 }
 
-// add adds a charge. What is charged to one count several times is charged the highest cost.
+// add adds a charge. What is charged to one count several times is charged the highest cost, if any
+// of them counts.
 func (f *Reading) add(c Charge) {
 	for i := range f.Charges[:f.Charged] {
 		if same := &f.Charges[i]; same.Policy.Rule != nil && c.Policy.Rule != nil && same.Policy.ID == c.Policy.ID {
 			same.Cost = max(same.Cost, c.Cost)
+			if same.Counts != c.Counts {
+				same.Counts = eitherCounts(same.Counts, c.Counts)
+			}
 			return
 		}
 	}
@@ -217,6 +223,14 @@ func (f *Reading) add(c Charge) {
 	}
 	f.Charges[f.Charged] = c
 	f.Charged++
+}
+
+// eitherCounts returns the statuses with which a or b counts; nil: all.
+func eitherCounts(a, b *config.StatusSet) *config.StatusSet {
+	if a == nil || b == nil {
+		return nil
+	}
+	return a.Union(b)
 }
 
 // errTooManyEndpoints is about a path with readings at more than mostCharges endpoints.
@@ -232,7 +246,7 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 	if compared == nil || at.override != nil && compared.decidesAs(inForce) {
 		return
 	}
-	f.Compared = Charge{Policy: &compared.Policy, endpoint: at.endpoint}
+	f.Compared = Charge{Policy: &compared.Policy, endpoint: at.endpoint, Counts: rules.endpoints[at.endpoint].counts}
 	if compared.Rule != nil {
 		f.Compared.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, r.HTTP, r.Repl)
 	}

@@ -21,6 +21,8 @@ type endpointRules struct {
 
 	concurrent []*response.Policy // by tier, as rules; nil: no tier has a limit of requests at once
 
+	counts *config.StatusSet // which requests count; nil: all
+
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 }
 
@@ -173,6 +175,13 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 	all.id = base.ID
 	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
 		return nil, config.ErrorIn("cost", err)
+	}
+	statuses := e.CountStatus
+	if len(statuses) == 0 {
+		statuses = b.zone.CountStatus
+	}
+	if all.counts, err = statuses.Compile(); err != nil {
+		return nil, config.ErrorIn("count_status", err)
 	}
 	for tier := range all.rules {
 		var compiled *rule

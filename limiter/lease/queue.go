@@ -53,6 +53,7 @@ type waiter struct {
 	decision limiter.Decision
 	err      error
 	spent    spent // if the account decided. If the lender did, only the incarnation is set
+	used     int64 // if the lender decided: what it had counted after that
 }
 
 type waiterStatus uint8
@@ -154,6 +155,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 func (q *queue) serveWaiter(a account, w *waiter, r *limiter.Rule, l *limiter.LeaseRequest) {
 	w.spent.incarnation = l.Incarnation
 	d := l.Decision
+	w.used = r.Capacity() - d.Remaining
 	d.Remaining = a.served(w.cost)
 	if r.Algorithm.Kind == limiter.TokenBucket {
 		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(r.Capacity()-d.Remaining)))

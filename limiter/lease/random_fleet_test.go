@@ -13,7 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRandomFleets plays random histories. Nodes of a fleet take from several zones at once.
+// TestRandomFleets plays random histories. Nodes of a fleet take from several zones at once, and
+// refund some of what they have taken, sooner or later.
 // Requests are late or lost, the lender begins another incarnation, nodes restart, zones close and
 // accounts are evicted. Never is more admitted of a key than its algorithm allows, no take spends a
 // lease that has expired, and in the end only events that were counted as lost are missing.
@@ -52,6 +53,7 @@ type randomFleet struct {
 	lostByClosed uint64 // by nodes that were closed
 	admitted     map[name][]limiter.Events
 	late         map[name]int64             // admitted without the lender
+	kept         int64                      // by the lender, of late takes that were refunded
 	leased       map[name][]limiter.Instant // when takes were admitted from leases
 }
 
@@ -178,6 +180,12 @@ func (f *randomFleet) request() {
 		takes[i].Rule = s.on(takes[i].Rule)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	refund := f.rng.IntN(3) == 0
+	if refund {
+		for i := range takes {
+			takes[i].Origin = new(limiter.Origin)
+		}
+	}
 	if f.rng.IntN(20) == 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(f.rng.IntN(60))*time.Millisecond+time.Microsecond)
 	}
@@ -187,7 +195,19 @@ func (f *randomFleet) request() {
 	denied := func(k limiter.Take) bool {
 		return (k.Err == nil || k.Decision.Source.WithoutStore()) && !k.Decision.OK
 	}
-	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, denied) {
+	switch {
+	case err != nil && ctx.Err() != nil || slices.ContainsFunc(takes, denied):
+	case refund:
+		time.Sleep(time.Duration(f.random(1+f.random(500))) * time.Millisecond)
+		_ = s.Refund(context.Background(), s.options.Clock(), takes)
+		f.mu.Lock()
+		for _, k := range takes {
+			if k.Decision.Source.WithoutStore() {
+				f.kept += k.Cost
+			}
+		}
+		f.mu.Unlock()
+	default:
 		f.admit(s, takes)
 	}
 }
@@ -279,7 +299,7 @@ func (f *randomFleet) end() {
 			missing += max(0, used-got)
 		}
 	}
-	if lost := int64(f.lostByClosed) + f.lender.lostGrants; missing > lost {
+	if lost := int64(f.lostByClosed) + f.lender.lostGrants + f.kept; missing > lost {
 		f.t.Errorf("missing = %d, want no more than the %d that were lost", missing, lost)
 	}
 }

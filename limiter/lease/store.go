@@ -154,21 +154,24 @@ func (s *Store) preview(k *limiter.Take, now instant) (known bool) {
 }
 
 // Refund implements [limiter.Store]. The lender refunds what it has decided itself: takes under
-// strict rules and takes without an account. Others are not refunded. Their decision has what
-// clients were told, not what the lender had counted, and the lease that they were spent from may
-// have expired.
+// strict rules and takes without an account. Others are refunded if they have an Origin: their
+// decision has what clients were told, not what the lender had counted.
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	var delegated []int
+	var refunds []limiter.Take
 	for i := range takes {
-		k := &takes[i]
-		if s.zoneOf(k.Rule) == nil || k.Rule.Strict && k.Decision.Source == limiter.FromStore {
-			delegated = append(delegated, i)
+		k := takes[i]
+		switch {
+		case k.Origin != nil:
+			if s.refundLater(&k, fromCaller(now)) {
+				refunds = append(refunds, k)
+			}
+		case s.zoneOf(k.Rule) == nil || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
+			refunds = append(refunds, k)
 		}
 	}
-	if len(delegated) == 0 {
+	if len(refunds) == 0 {
 		return nil
 	}
-	refunds := pick(takes, delegated)
 	err := s.lender.Refund(ctx, now, refunds)
 	for i := range refunds {
 		if k := &refunds[i]; k.Decision.OK {

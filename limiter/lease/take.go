@@ -84,8 +84,12 @@ func (s *Store) take(ctx context.Context, now instant, takes []limiter.Take, roo
 		s.takeAll(ctx, &set)
 	}
 	for i := range set.takes {
-		if set.takes[i].needsRefill {
-			s.refill(&set.takes[i], set.now)
+		t := &set.takes[i]
+		if t.Origin != nil {
+			t.noteOrigin()
+		}
+		if t.needsRefill {
+			s.refill(t, set.now)
 		}
 	}
 	return limiter.FirstError(takes)

@@ -1,0 +1,150 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Statuses are statuses of responses: each a status such as `401`, a class such as `5xx`, or one of
+// both with `!`, which leaves it out. Those that only leave out begin with all.
+type Statuses []string
+
+const countStatusUsage = "count_status <status...>"
+
+// UnmarshalJSON accepts what follows `count_status` in a Caddyfile, and a status as a number.
+func (s *Statuses) UnmarshalJSON(data []byte) error {
+	var list []any
+	switch {
+	case isText(data):
+		for _, word := range strings.Fields(textOf(data)) {
+			list = append(list, word)
+		}
+	case json.Unmarshal(data, &list) != nil:
+		list = []any{string(data)}
+	}
+	*s = make(Statuses, 0, len(list))
+	for _, status := range list {
+		*s = append(*s, fmt.Sprint(status))
+	}
+	if len(list) == 0 {
+		return errors.New(`count_status is empty: use statuses such as "401 403", "5xx" or "!2xx"`)
+	}
+	_, err := s.Compile()
+	return err
+}
+
+// A StatusSet is a set of statuses.
+type StatusSet [maxStatus/64 + 1]uint64
+
+const minStatus, maxStatus = 200, 599
+
+// Has reports whether status is in the set. A response without a status, which is 0, is in every
+// set: nobody knows how it would have ended.
+func (s *StatusSet) Has(status int) bool {
+	return status == 0 || status <= maxStatus && s[status/64]>>(status%64)&1 != 0
+}
+
+func (s *StatusSet) set(status int, in bool) {
+	if s[status/64] &^= 1 << (status % 64); in {
+		s[status/64] |= 1 << (status % 64)
+	}
+}
+
+// Union returns the statuses of s and other.
+func (s *StatusSet) Union(other *StatusSet) *StatusSet {
+	var both StatusSet
+	for i := range both {
+		both[i] = s[i] | other[i]
+	}
+	return &both
+}
+
+// eachStatus calls do with all statuses that a response may have: 101 and those of 200 to 599.
+func eachStatus(do func(status int)) {
+	do(101)
+	for status := minStatus; status <= maxStatus; status++ {
+		do(status)
+	}
+}
+
+// String returns the statuses as `count_status` has them.
+func (s *StatusSet) String() string {
+	var classes [6]struct{ in, out []string }
+	eachStatus(func(status int) {
+		if c, name := &classes[status/100], strconv.Itoa(status); s.Has(status) {
+			c.in = append(c.in, name)
+		} else {
+			c.out = append(c.out, "!"+name)
+		}
+	})
+	var words []string
+	for class, c := range classes {
+		if len(c.in) > len(c.out) {
+			words = append(append(words, strconv.Itoa(class)+"xx"), c.out...)
+		} else {
+			words = append(words, c.in...)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Compile returns the set, nil if s is empty.
+func (s Statuses) Compile() (*StatusSet, error) {
+	if len(s) == 0 {
+		return nil, nil
+	}
+	set, onlyOut := new(StatusSet), true
+	for _, word := range s {
+		onlyOut = onlyOut && strings.HasPrefix(word, "!")
+	}
+	eachStatus(func(status int) { set.set(status, onlyOut) })
+	for _, out := range []bool{false, true} {
+		for _, word := range s {
+			text, isOut := strings.CutPrefix(word, "!")
+			if isOut != out {
+				continue
+			}
+			if err := checkStatus(text); err != nil {
+				return nil, err
+			}
+			eachStatus(func(status int) {
+				if name := strconv.Itoa(status); name == text || name[:1]+"xx" == text {
+					set.set(status, !out)
+				}
+			})
+		}
+	}
+	all, none := true, true
+	eachStatus(func(status int) { all, none = all && set.Has(status), none && !set.Has(status) })
+	switch {
+	case all:
+		return nil, fmt.Errorf("count_status %s is all statuses: use no count_status", strings.Join(s, " "))
+	case none:
+		return nil, fmt.Errorf("count_status %s is no status: use those that count, such as `count_status 401 403`", strings.Join(s, " "))
+	}
+	return set, nil
+}
+
+// checkStatus refuses what is neither a status nor a class.
+func checkStatus(text string) error {
+	status, err := strconv.Atoi(text)
+	switch {
+	case len(text) == 3 && text[0] >= '1' && text[0] <= '5' && text[1:] == "xx":
+		return nil
+	case err == nil && status >= 100 && status < minStatus && status != 101:
+		return fmt.Errorf("%d is not the status of a whole response: use 101, or statuses from %d", status, minStatus)
+	case err != nil || status < 100 || status > maxStatus || len(text) != 3:
+		return fmt.Errorf("%q is not a status: use one such as 401, or a class such as 5xx or !2xx", text)
+	}
+	return nil
+}
+
+// parseStatuses parses what follows `count_status`.
+func parseStatuses(args []string) (Statuses, error) {
+	s := Statuses(args)
+	_, err := s.Compile()
+	return s, err
+}

@@ -1,0 +1,38 @@
+package stores
+
+import (
+	"context"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/reservation"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// refundWithin bounds the refund of a take in Redis. When it takes longer, nobody knows whether the
+// events are back.
+const refundWithin = time.Second
+
+// Reservations returns the reservations of this node.
+func (s *Store) Reservations() *reservation.Table { return s.reservations }
+
+// Refund calls [limiter.Store.Refund] for a take, and then done. It does not wait for Redis.
+func (s *Store) Refund(take limiter.Take, done func()) {
+	refund := func() {
+		ctx, cancel := context.WithTimeout(context.Background(), refundWithin)
+		defer cancel()
+		_ = s.limits.Refund(ctx, s.instant(time.Now()), []limiter.Take{take}) // what it has not given back counts
+		done()
+	}
+	if s.redis != nil && take.Decision.Source == limiter.FromStore {
+		go refund()
+		return
+	}
+	refund()
+}
+
+// DropDenial has the next take of a key ask Redis.
+func (s *Store) DropDenial(r *limiter.Rule, key []byte) {
+	if leases := s.Leases(); leases != nil {
+		leases.DropDenial(r, key)
+	}
+}

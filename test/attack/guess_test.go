@@ -1,0 +1,129 @@
+package attack
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// guesses counts failed logins, of which five are admitted.
+const guesses = `rate_limit {
+	zone login {
+		key {client_ip}
+		limit 5/15m
+		count_status 401
+	}
+}`
+
+// A login is an upstream that checks passwords, slowly.
+type login struct{ attempts atomic.Int64 }
+
+func (l *login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.attempts.Add(1)
+	<-time.After(20 * time.Millisecond)
+	if r.Header.Get("X-Password") != "right" {
+		w.WriteHeader(http.StatusUnauthorized)
+	}
+}
+
+// TestParallelGuesses sends 200 wrong passwords at once. Five of them reach the upstream, over every
+// protocol and with every store.
+func TestParallelGuesses(t *testing.T) {
+	onRedisIn := func(mode string) func(t *testing.T) string {
+		return func(t *testing.T) string {
+			return onRedis(mode, "standalone", 5*time.Second, redistest.NewServer(t).Addr)
+		}
+	}
+	for _, tc := range []struct {
+		store     string
+		options   func(t *testing.T) string
+		protocols []string
+	}{
+		{"memory", func(*testing.T) string { return "" }, []string{"http1", "http2", "http3"}},
+		{"Redis", onRedisIn("lease"), []string{"http1"}},
+		{"strict", onRedisIn("strict"), []string{"http2"}},
+	} {
+		t.Run(tc.store, func(t *testing.T) {
+			upstream := new(login)
+			g := serveWith(t, tc.options(t), guesses, upstream.ServeHTTP)
+			clients := parallel(t, g)
+			for i, protocol := range tc.protocols {
+				before := upstream.attempts.Load()
+				address := field{"X-Forwarded-For", fmt.Sprint("192.0.2.", i)}
+				statuses := clients[protocol](200, get("/", address, field{"X-Password", "wrong"}))
+				if reached := upstream.attempts.Load() - before; reached != 5 || statuses[401] != 5 || statuses[429] != 195 {
+					t.Errorf("%s: %d guesses reached the upstream, with %v, want 5", protocol, reached, statuses)
+				}
+			}
+		})
+	}
+}
+
+// TestParallelLogins sends 50 right passwords at once, and 1000 one after the other. None is
+// rejected, although at most five are under way at a time.
+func TestParallelLogins(t *testing.T) {
+	upstream := new(login)
+	g := serve(t, guesses, upstream.ServeHTTP)
+	if statuses := parallel(t, g)["http1"](50, get("/", field{"X-Password", "right"})); statuses[200] != 50 {
+		t.Errorf("50 at once: %v, want 200 alone", statuses)
+	}
+	g = serve(t, strings.Replace(guesses, "}\n}", "}\n}\nrespond /quick ok", 1), upstream.ServeHTTP)
+	sum := g.hammer(t, 1, 1000, func(int, int) request { return get("/quick") })
+	if sum.admitted != 1000 {
+		t.Errorf("1000 in sequence: %+v, want all admitted", sum)
+	}
+}
+
+// parallel returns, for each protocol, how to send a number of equal requests at once. It returns
+// their statuses.
+func parallel(t *testing.T, g *gateway) map[string]func(n int, r request) map[int]int {
+	each := func(send func(r request) int) func(int, request) map[int]int {
+		return func(n int, r request) map[int]int {
+			var (
+				wg       sync.WaitGroup
+				mu       sync.Mutex
+				statuses = make(map[int]int)
+			)
+			for range n {
+				wg.Go(func() {
+					status := send(r)
+					mu.Lock()
+					defer mu.Unlock()
+					statuses[status]++
+				})
+			}
+			wg.Wait()
+			return statuses
+		}
+	}
+	http2 := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: clientTLS("h2"), ForceAttemptHTTP2: true}}
+	t.Cleanup(http2.CloseIdleConnections)
+	conn := dialHTTP3(t.Context(), t, g.tls)
+	t.Cleanup(func() { _ = conn.CloseWithError(0, "") })
+	return map[string]func(int, request) map[int]int{
+		"http1": each(http1(g)),
+		"http2": each(func(r request) int {
+			sent, err := http.NewRequestWithContext(t.Context(), r.method, "https://"+g.tls+r.target, nil)
+			if err != nil {
+				return 0
+			}
+			sent.Host = r.host
+			for _, f := range r.header {
+				sent.Header.Add(f.name, f.value)
+			}
+			reply, err := http2.Do(sent)
+			if err != nil || reply.ProtoMajor != 2 {
+				return 0
+			}
+			_ = reply.Body.Close()
+			return reply.StatusCode
+		}),
+		"http3": each(func(r request) int { return sendHTTP3(t.Context(), t, conn, r)() }),
+	}
+}
