@@ -139,3 +139,43 @@ func TestComparisonOfRejectedRequest(t *testing.T) {
 func undecided(h *Handler) int {
 	return reflect.ValueOf(h.requests.Store.Reservations()).Elem().FieldByName("queues").Len()
 }
+
+// TestBlockBesideConcurrent has a zone block each request. Another zone, of requests at once, has
+// nothing to do with that.
+func TestBlockBesideConcurrent(t *testing.T) {
+	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
+		"flights": {"key": "{http.request.header.X-Api-Key}", "concurrent": 1},
+		"blocked": {"key": "{http.request.header.X-Api-Key}", "limit": "block"}}}`)
+	for range 3 {
+		if f := fly(t, h, "k", "/"); f.status() != 429 || f.w.Header().Get("Ratelimit") == "" {
+			t.Errorf("blocked request = %d, want 429", f.status())
+		}
+	}
+	for _, z := range h.requests.Zones {
+		want := uint64(0)
+		if z.Name == "blocked" {
+			want = 3
+		}
+		if n := z.Usage.Rejected.Total(); n != want {
+			t.Errorf("zone %s has rejected %d, want %d", z.Name, n, want)
+		}
+	}
+}
+
+// TestDryRunOfBothTakesNothing has a dry run in which requests at once are above the limit. The rate
+// counts none of them, as it would without the dry run.
+func TestDryRunOfBothTakesNothing(t *testing.T) {
+	h := provisioned(t, keyed("dry-both", `"concurrent": 1, "limit": "3/1000h", "dry_run": 1`))
+	first := fly(t, h, "k", "/")
+	for range 5 {
+		fly(t, h, "k", "/").end(answerOK)
+	}
+	first.end(answerOK)
+	for range 2 { // the rate has 2 left
+		fly(t, h, "k", "/").end(answerOK)
+	}
+	u := h.requests.Zones[0].Usage
+	if a, w := u.Admitted.Total(), u.WouldReject.Total(); a != 3 || w != 5 {
+		t.Errorf("%d admitted, %d would be rejected, want 3 and 5", a, w)
+	}
+}

@@ -120,9 +120,9 @@ func (e *endpointRules) concurrentRule(tier int) *concurrency.Rule {
 
 // countsInRest reports whether requests at once of a tier at an endpoint are counted in the rest of
 // the zone.
-func (r *zoneRules) countsInRest(place, tier int) bool {
-	last := len(r.endpoints) - 1
-	at, rest := r.endpoints[place].concurrentRule(tier), r.endpoints[last].concurrentRule(tier)
+func (c *zoneRules) countsInRest(place, tier int) bool {
+	last := len(c.endpoints) - 1
+	at, rest := c.endpoints[place].concurrentRule(tier), c.endpoints[last].concurrentRule(tier)
 	return place != last && at != nil && rest != nil && at.ID == rest.ID
 }
 
