@@ -140,7 +140,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		documented[name[1]] = true
 	}
 	offered := make(map[string]bool)
-	compares := strings.Replace(observed, "limit 2/1h", "limit 2/1h\ncompare {\nlimit 3/1h\n}", 1)
+	compares := strings.Replace(observed, "limit 2/1h", "limit 2/1h\nconcurrent 9\ncompare {\nlimit 3/1h\n}", 1)
 	for _, options := range []string{"", "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}"} { // where nothing answers
 		g := serveWith(t, options, compares)
 		for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.adminMetrics(), -1) {
