@@ -254,39 +254,6 @@ func (m middleware) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	return m(w, r, next)
 }
 
-// TestConcurrentWithCountStatus has requests that hold a permit and may not count: each ending gives back
-// both once.
-func TestConcurrentWithCountStatus(t *testing.T) {
-	h := provisioned(t, keyed("concurrent-counts", `"limit": {"events": 2, "window": "1h"}, "concurrent": 1, "count_status": ["401"]`))
-	send := func(answer caddyhttp.HandlerFunc) int {
-		t.Helper()
-		f := fly(t, h, "k", "/")
-		if beside := fly(t, h, "k", "/").w.Code; f.w.Code == http.StatusOK && beside != http.StatusTooManyRequests {
-			t.Errorf("a request beside another one: status %d, want 429", beside)
-		}
-		f.end(answer)
-		return f.w.Code
-	}
-	status := func(code int) caddyhttp.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) error { w.WriteHeader(code); return nil }
-	}
-	for range 5 {
-		if got := send(status(204)); got != 204 {
-			t.Fatalf("a request that does not count: status %d, want 204", got)
-		}
-	}
-	if got := send(status(401)); got != 401 {
-		t.Errorf("the first that counts: status %d, want 401", got)
-	}
-	send(func(http.ResponseWriter, *http.Request) error { panic(http.ErrAbortHandler) }) // which counts
-	if got := send(status(204)); got != http.StatusTooManyRequests {
-		t.Errorf("a request above the limit: status %d, want 429", got)
-	}
-	if n := h.requests.Zones[0].Usage.InFlight.Load(); n != 0 {
-		t.Errorf("requests in flight at the end = %d, want 0", n)
-	}
-}
-
 // TestConcurrentDryRun counts what the zone would have rejected.
 func TestConcurrentDryRun(t *testing.T) {
 	h := provisioned(t, keyed("concurrent-dry", `"concurrent": 2, "dry_run": 1`))

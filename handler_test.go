@@ -51,10 +51,6 @@ func (s *scriptedStore) Peek(ctx context.Context, now time.Time, takes []limiter
 	return s.Take(ctx, now, takes)
 }
 
-func (s *scriptedStore) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
-	return s.Take(ctx, now, takes)
-}
-
 func (s *scriptedStore) Acquire(ctx context.Context, _ time.Time, _ *concurrency.Rule, _ []byte) (
 	concurrency.Permit, limiter.Decision, error,
 ) {
@@ -62,8 +58,16 @@ func (s *scriptedStore) Acquire(ctx context.Context, _ time.Time, _ *concurrency
 	return concurrency.Permit{}, s.decision, s.err
 }
 
-func (s *scriptedStore) PreviewPermit(time.Time, *concurrency.Rule, []byte) limiter.Decision {
+func (s *scriptedStore) PeekPermit(time.Time, *concurrency.Rule, []byte) limiter.Decision {
 	return s.decision
+}
+
+func (s *scriptedStore) PreviewPermit(context.Context, time.Time, *concurrency.Rule, []byte) (limiter.Decision, error) {
+	return s.decision, s.err
+}
+
+func (s *scriptedStore) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.Take(ctx, now, takes)
 }
 
 func (s *scriptedStore) Note(_ time.Time, err error) { s.noted = append(s.noted, err) }

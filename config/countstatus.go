@@ -70,6 +70,27 @@ func eachStatus(do func(status int)) {
 	}
 }
 
+// String returns the statuses as `count_status` has them.
+func (s *StatusSet) String() string {
+	var classes [6]struct{ in, out []string }
+	eachStatus(func(status int) {
+		if c, name := &classes[status/100], strconv.Itoa(status); s.Has(status) {
+			c.in = append(c.in, name)
+		} else {
+			c.out = append(c.out, "!"+name)
+		}
+	})
+	var words []string
+	for class, c := range classes {
+		if len(c.in) > len(c.out) {
+			words = append(append(words, strconv.Itoa(class)+"xx"), c.out...)
+		} else {
+			words = append(words, c.in...)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // Compile returns the set, nil if s is empty.
 func (s Statuses) Compile() (*StatusSet, error) {
 	if len(s) == 0 {

@@ -8,9 +8,8 @@ import (
 )
 
 // CheckOwnLimit refuses settings of e that need a limit of its own, and an endpoint that has neither
-// a limit nor anything else that changes what its requests count for. Without a limit, the requests
-// of e are charged to the count of the zone, which has one algorithm and
-// one enforcement.
+// a limit nor a cost nor statuses that count nor a number of requests at once. Without a limit, the
+// requests of e are charged to the count of the zone, which has one algorithm and one enforcement.
 func (e *Endpoint) CheckOwnLimit() error {
 	if e.Limit != nil {
 		return nil

@@ -64,11 +64,12 @@ type ExplainedZone struct {
 	Template string          `json:"key_template,omitempty"` // that made the key
 	Values   []ExplainedRead `json:"values"`
 
-	Access      *DecidedBy            `json:"access,omitempty"` // what the key decides
-	Tier        *DecidedBy            `json:"tier,omitempty"`
-	TierUnknown string                `json:"tier_unknown,omitempty"` // that the request has, if the zone has no such tier
-	Limits      []ExplainedLimit      `json:"limits"`
-	Concurrent  []ExplainedConcurrent `json:"concurrent,omitempty"`
+	Access      *DecidedBy       `json:"access,omitempty"` // what the key decides
+	Tier        *DecidedBy       `json:"tier,omitempty"`
+	TierUnknown string           `json:"tier_unknown,omitempty"` // that the request has, if the zone has no such tier
+	Limits      []ExplainedLimit `json:"limits"`
+
+	Concurrent []ExplainedConcurrent `json:"concurrent,omitempty"` // limits of requests at once
 }
 
 // An ExplainedRead is the value of a placeholder that a zone reads.
@@ -84,19 +85,26 @@ type ExplainedRead struct {
 
 // An ExplainedLimit is a limit that a request falls under, and what it would decide.
 type ExplainedLimit struct {
-	Rule      InspectedCount `json:"rule"`
-	Cost      int64          `json:"cost"` // 0: it counts nothing, or the request has been charged before
-	Outcome   string         `json:"outcome"`
-	Source    string         `json:"source,omitempty"`
-	Remaining *int64         `json:"remaining,omitempty"` // before the request; nil: unknown, or no count is needed
-	Wait      Wait           `json:"wait,omitempty"`
+	Rule InspectedCount `json:"rule"`
+	Cost int64          `json:"cost"` // 0: it counts nothing, or the request has been charged before
+	ExplainedDecision
+
+	CountStatus string `json:"count_status,omitempty"` // the statuses with which it counts; empty: all
 }
 
-// An ExplainedConcurrent is a limit of requests at once that a request falls under, and what it would
-// decide, as far as the node knows.
+// An ExplainedConcurrent is a limit of requests at once, and what it would decide about one more.
 type ExplainedConcurrent struct {
-	Rule    InspectedConcurrent `json:"rule"`
-	Outcome string              `json:"outcome"`
+	Rule InspectedConcurrent `json:"rule"`
+	Held bool                `json:"held,omitempty"` // the request is counted by an earlier handler
+	ExplainedDecision
+}
+
+// An ExplainedDecision is what a limit would decide about a request.
+type ExplainedDecision struct {
+	Outcome   string `json:"outcome"`
+	Source    string `json:"source,omitempty"`
+	Remaining *int64 `json:"remaining,omitempty"` // before the request; nil: unknown, or no count is needed
+	Wait      Wait   `json:"wait,omitempty"`
 }
 
 // A MissedHandler is a rate_limit that a request does not come to.

@@ -137,11 +137,7 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
 		printExplainedLimit(t, &l)
 	}
 	for _, c := range z.Concurrent {
-		if c.Rule.Endpoint != "" {
-			t.row("    endpoint", c.Rule.Endpoint)
-		}
-		t.row("    at once", fmt.Sprintf("%d of %d in flight on this node", c.Rule.InFlight, c.Rule.Limit))
-		t.row("    decision", c.Outcome)
+		printExplainedConcurrent(t, &c)
 	}
 }
 
@@ -154,6 +150,9 @@ func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
 		return
 	}
 	t.row("    cost", l.Cost)
+	if l.CountStatus != "" {
+		t.row("    counts", "if the status is one of "+l.CountStatus)
+	}
 	if l.Rule.Count != nil {
 		text := fmt.Sprintf("%d of %d left", l.Rule.Count.Remaining, l.Rule.Count.Limit)
 		if leased := l.Rule.Count.Leased; leased > 0 {
@@ -170,22 +169,35 @@ func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
 		}
 		t.row("    this node", fmt.Sprintf("%d leased", events))
 	}
-	text := l.Outcome
-	if l.Source != "" {
-		text += " by " + l.Source
-	}
-	if l.Wait > 0 {
-		text += ", for " + l.Wait.String()
-	}
-	t.row("    decision", text)
+	printExplainedDecision(t, &l.ExplainedDecision)
 }
 
-// at returns where something is, with a space before it.
-func at(place string) string {
-	if place == "" {
-		return ""
+func printExplainedConcurrent(t *table, c *adminapi.ExplainedConcurrent) {
+	if c.Rule.Endpoint != "" {
+		t.row("    endpoint", c.Rule.Endpoint)
 	}
-	return " at " + printable(place)
+	t.row("    concurrent", c.Rule.Limit)
+	text := fmt.Sprintf("%d on this node", c.Rule.InFlight)
+	if c.Rule.Leased > 0 {
+		text += fmt.Sprintf(", which has leased %d", c.Rule.Leased)
+	}
+	t.row("    in flight", text)
+	if c.Held {
+		t.row("    decision", "none: an earlier rate_limit counts the request")
+		return
+	}
+	printExplainedDecision(t, &c.ExplainedDecision)
+}
+
+func printExplainedDecision(t *table, d *adminapi.ExplainedDecision) {
+	text := d.Outcome
+	if d.Source != "" {
+		text += " by " + d.Source
+	}
+	if d.Wait > 0 {
+		text += ", for " + d.Wait.String()
+	}
+	t.row("    decision", text)
 }
 
 func statusText(outcome string, status int) string {

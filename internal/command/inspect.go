@@ -78,6 +78,14 @@ func printInspection(t *table, i *adminapi.Inspection) {
 	}
 }
 
+// at returns where something is, with a space before it.
+func at(place string) string {
+	if place == "" {
+		return ""
+	}
+	return " at " + printable(place)
+}
+
 // printNode writes what a node holds of a count.
 func printNode(t *table, n *adminapi.NodeState) {
 	for _, l := range n.Leases {

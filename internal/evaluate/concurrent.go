@@ -7,6 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
@@ -14,9 +15,9 @@ import (
 // several handlers, holds one for each count.
 type heldPermit struct {
 	concurrency.Permit
-	zone *usage.Zone
-	rule uint32 // its ID
-	key  uint64 // its hash
+	zone *usage.Zone // nil: the request is explained, and holds nothing
+	rule uint32      // its ID
+	key  uint64      // its hash
 }
 
 // holdsPermit reports whether the request holds a permit of a count.
@@ -33,16 +34,8 @@ func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	return false
 }
 
-// addConcurrent adds the limits of requests at once that a zone has for the request.
-func (e *Evaluation) addConcurrent(found *zone.Reading) {
-	for i := range found.Concurrent {
-		e.addConcurrentCharge(found, &found.Concurrent[i])
-	}
-}
-
-// addConcurrentCharge adds a limit of requests at once, and reports false if the request holds a permit
-// of its count.
-func (e *Evaluation) addConcurrentCharge(found *zone.Reading, c *zone.Charge) bool {
+// addConcurrent adds a limit of requests at once, and reports false if the request holds a permit of it.
+func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
 	switch {
 	case e.holdsPermit(c.Policy.Concurrent, found.Key):
 		return false
@@ -76,17 +69,27 @@ func (e *Evaluation) acquirePermits(now time.Time) (failed error) {
 	return failed
 }
 
-// acquirePermit decides a limit of requests at once, and keeps the permit.
-func (e *Evaluation) acquirePermit(r *response.Result, key []byte, now time.Time) error {
-	rule := r.Policy.Concurrent
-	if e.previews {
-		r.DecideConcurrent(e.handler.Store.PreviewPermit(now, rule, key), nil, e.now)
-		return nil
+// acquirePermit decides a limit of requests at once, and keeps the permit. It acquires none if the
+// request is rejected anyway, or explained.
+func (e *Evaluation) acquirePermit(r *response.Result, key []byte, now time.Time) (err error) {
+	var decision limiter.Decision
+	store, rule := e.handler.Store, r.Policy.Concurrent
+	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key)}
+	switch {
+	case e.previews:
+		decision, err = store.PreviewPermit(e.HTTP.Context(), now, rule, key)
+	case e.blocked:
+		decision = store.PeekPermit(now, rule, key)
+	default:
+		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
+		held.zone = r.Zone
 	}
-	permit, decision, err := e.handler.Store.Acquire(e.HTTP.Context(), now, rule, key)
-	if r.DecideConcurrent(decision, err, e.now); r.Decision.OK {
-		e.state.permits = append(e.state.permits, heldPermit{permit, r.Zone, rule.ID, maphash.Bytes(chargeSeed, key)})
-		r.Zone.InFlight.Add(1)
+	r.DecideConcurrent(decision, err, e.now)
+	if r.Decision.OK && (held.zone != nil || e.previews) {
+		e.state.permits = append(e.state.permits, held)
+	}
+	if r.Decision.OK && held.zone != nil {
+		held.zone.InFlight.Add(1)
 	}
 	return err
 }
@@ -98,8 +101,10 @@ func (s *requestState) releasePermits(first int) {
 	}
 	now := time.Now()
 	for _, p := range s.permits[first:] {
-		p.Release(now)
-		p.zone.InFlight.Add(-1)
+		if p.zone != nil {
+			p.Release(now)
+			p.zone.InFlight.Add(-1)
+		}
 	}
 	clear(s.permits[first:])
 	s.permits = s.permits[:first]

@@ -101,8 +101,8 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 			found.Compared = zone.Charge{} // it was compared before
 		}
 	}
-	if len(found.Concurrent) > 0 {
-		e.addConcurrent(found)
+	for i := range found.Concurrent {
+		e.addConcurrent(found, &found.Concurrent[i])
 	}
 	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
@@ -151,14 +151,14 @@ func (e *Evaluation) take() error {
 	if len(e.results()) == 0 {
 		return nil
 	}
-	decided, failed, err := e.decideResults(e.Time())
+	now, failed, err := e.decideResults()
 	if err != nil {
 		return err
 	}
 	results := e.findDenied()
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
 	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
-		e.handler.Store.Note(decided, failed)
+		e.handler.Store.Note(now, failed)
 	}
 	for i := range results {
 		if i == 0 || results[i].Zone != results[i-1].Zone {
@@ -174,22 +174,22 @@ func (e *Evaluation) take() error {
 	return nil
 }
 
-// decideResults has the store decide the takes at now, or later if some wait for their turn. It writes
-// the decisions into the results. failed is that of the store. err is that the client has gone
-// meanwhile.
-func (e *Evaluation) decideResults(now time.Time) (decided time.Time, failed, err error) {
-	if len(e.concurrentKeys) > 0 && !e.blocked {
-		e.now = limiter.At(now)
+// decideResults has the store decide the takes, and writes the decisions into the results. now is
+// their instant, and failed the error of the store. err is that the client has gone meanwhile.
+func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
+	now = e.Time()
+	e.now = limiter.At(now)
+	if len(e.concurrentKeys) > 0 {
 		failed = e.acquirePermits(now)
 	}
-	var notTaken error
-	if len(e.reserved) > 0 && !e.blocked && !e.previews {
-		now, notTaken = e.takeInTurn(now)
+	if len(e.reserved) == 0 || e.blocked || e.previews {
+		failed = cmp.Or(e.takeFromStore(now), failed)
 	} else {
-		notTaken = e.takeFromStore(now)
+		var late error
+		now, late = e.takeInTurn(now)
+		e.now, failed = limiter.At(now), cmp.Or(late, failed)
 	}
-	e.now = limiter.At(now)
-	if failed = cmp.Or(notTaken, failed); failed != nil {
+	if failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
 			e.state.releasePermits(e.firstPermit)
 			return now, failed, gone
@@ -210,7 +210,8 @@ func (e *Evaluation) decideResults(now time.Time) (decided time.Time, failed, er
 	return now, failed, nil
 }
 
-// findDenied leaves one result of each zone, and sets denied if any of them rejects the request.
+// findDenied leaves one result of each zone for its rate and one for requests at once, and sets denied
+// if any of them rejects the request, which then holds no permits.
 func (e *Evaluation) findDenied() []response.Result {
 	results := e.state.Merge(e.first)
 	for i := range results {

@@ -62,29 +62,18 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHa
 
 // An explainedTake is a limit whose decision is still to come.
 type explainedTake struct {
-	zone, limit int // their indices
+	zone, limit int // their indices; those of a limit of requests at once are among such limits
+	concurrent  bool
 	dryRun      bool
-	concurrent  bool // the limit is one of requests at once
 }
 
-// explain describes the decision of t.
-func (t *explainedTake) explain(z *adminapi.ExplainedZone, r *response.Result) {
-	outcome, _ := outcomeOf(r)
-	switch {
-	case t.dryRun && !r.Decision.OK:
-		outcome, z.Outcome = adminapi.WouldReject, adminapi.WouldReject
-	case t.dryRun:
-		outcome = adminapi.Admitted
-	case outcome != adminapi.Admitted && z.Outcome != adminapi.Rejected:
-		z.Outcome = outcome
-	}
+// decided returns the decision that the take explains.
+func (t *explainedTake) decided(x *adminapi.ExplainedHandler) *adminapi.ExplainedDecision {
+	z := &x.Zones[t.zone]
 	if t.concurrent {
-		z.Concurrent[t.limit].Outcome = outcome
-		return
+		return &z.Concurrent[t.limit].ExplainedDecision
 	}
-	limit := &z.Limits[t.limit]
-	explainResult(limit, r)
-	limit.Outcome = outcome
+	return &z.Limits[t.limit].ExplainedDecision
 }
 
 // explainZones adds what each zone finds in the request, as addTakes does for one. A zone that
@@ -122,13 +111,15 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 		for i := range found.Charges[:found.Charged] {
 			limit := &explained.Limits[i]
 			if e.addCharge(found, &found.Charges[i]) {
-				takes = append(takes, explainedTake{len(x.Zones) - 1, i, found.DryRun, false})
+				takes = append(takes, explainedTake{zone: len(x.Zones) - 1, limit: i, dryRun: found.DryRun})
 			}
 			limit.Cost = max(0, found.Charges[i].Cost)
 		}
 		for i := range found.Concurrent {
-			if e.addConcurrentCharge(found, &found.Concurrent[i]) {
-				takes = append(takes, explainedTake{len(x.Zones) - 1, i, found.DryRun, true})
+			if e.addConcurrent(found, &found.Concurrent[i]) {
+				takes = append(takes, explainedTake{len(x.Zones) - 1, i, true, found.DryRun})
+			} else {
+				explained.Concurrent[i].Held = true
 			}
 		}
 	}
@@ -138,7 +129,7 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 // explainDecisions adds what the takes would decide.
 func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []explainedTake) error {
 	if len(e.results()) > 0 {
-		if _, _, err := e.decideResults(e.Time()); err != nil {
+		if _, _, err := e.decideResults(); err != nil {
 			return err
 		}
 		e.closeInOutage()
@@ -152,14 +143,20 @@ func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []expl
 	}
 	dryRuns := e.dryRuns
 	for _, t := range takes {
-		z := &x.Zones[t.zone]
+		z, d := &x.Zones[t.zone], t.decided(x)
 		if t.dryRun {
-			t.explain(z, &dryRuns[0].result)
+			d.Outcome = adminapi.Admitted
+			if explainResult(d, &dryRuns[0].result); !dryRuns[0].result.Decision.OK {
+				d.Outcome, z.Outcome = adminapi.WouldReject, adminapi.WouldReject
+			}
 			dryRuns = dryRuns[1:]
-		} else {
-			t.explain(z, &results[0])
-			results = results[1:]
+			continue
 		}
+		explainResult(d, &results[0])
+		if d.Outcome != adminapi.Admitted && z.Outcome != adminapi.Rejected {
+			z.Outcome = d.Outcome
+		}
+		results = results[1:]
 	}
 	return nil
 }
@@ -168,22 +165,24 @@ func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []expl
 func (e *Evaluation) closeInOutage() {
 	results := e.results()
 	for i := range results {
-		if r := &results[i]; r.Outage && r.Policy.OnOutage == limiter.OutageClosed {
+		if r := &results[i]; r.Outage && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
 			r.Decision.OK, r.Decision.RetryAt = false, r.Decision.At+limiter.Instant(time.Second/time.Microsecond)
 		}
 	}
 }
 
 // explainResult describes a decision.
-func explainResult(limit *adminapi.ExplainedLimit, r *response.Result) {
-	if r.Policy.Rule != nil {
-		limit.Source = r.Decision.Source.String()
+func explainResult(d *adminapi.ExplainedDecision, r *response.Result) {
+	d.Outcome, _ = outcomeOf(r)
+	counts := r.Policy.Rule != nil || r.IsConcurrent()
+	if counts {
+		d.Source = r.Decision.Source.String()
 	}
-	if left := r.Remaining(); r.Policy.Rule != nil && left >= 0 {
-		limit.Remaining = &left
+	if left := r.Remaining(); counts && left >= 0 {
+		d.Remaining = &left
 	}
 	if !r.Decision.OK {
-		limit.Wait = adminapi.Wait(r.BoundedWait())
+		d.Wait = adminapi.Wait(r.BoundedWait())
 	}
 }
 

@@ -51,9 +51,11 @@ type takeStore interface {
 	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Preview(ctx context.Context, now time.Time, takes []limiter.Take) error
-	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
-	PreviewPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision
 	Note(now time.Time, err error)
+
+	PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision
+	PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error)
+	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
 
 	Reservations() *reservation.Table
 	Refund(take limiter.Take, done func())

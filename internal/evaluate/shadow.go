@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -27,17 +28,20 @@ func newShadow(found *zone.Reading, c *zone.Charge) shadow {
 
 // decideShadows decides the shadows of one zone as one, and returns the result that describes them.
 // There are several if the request is at several endpoints. What they take is held until the status
-// of the response is known.
+// of the response is known. If the request is rejected, nobody knows how it would have ended, and it
+// counts.
 func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Result {
 	clear(e.takes) // results have their decisions
 	e.takes = e.takes[:0]
-	e.blocked = false
+	e.blocked = slices.ContainsFunc(shadows, func(s shadow) bool { return s.result.Policy.Block })
+	firstPermit := len(e.state.permits)
 	for i := range shadows {
-		switch p := shadows[i].result.Policy; {
-		case p.Block:
-			e.blocked = true
-		case p.Rule != nil:
+		switch r := &shadows[i].result; {
+		case r.Policy.Rule != nil:
 			e.takes = append(e.takes, shadows[i].take)
+		case r.IsConcurrent():
+			_ = e.acquirePermit(r, shadows[i].take.Key, now) // the result has the error
+			e.blocked = e.blocked || !r.Decision.OK
 		}
 	}
 	_ = e.takeFromStore(now) // takes have the errors
@@ -47,7 +51,6 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 		r := &shadows[i].result
 		switch {
 		case r.IsConcurrent():
-			_ = e.acquirePermit(r, shadows[i].take.Key, now) // the result has the error
 		case r.Policy.Block:
 			r.Block(at)
 		case r.Policy.Unlimited():
@@ -61,7 +64,10 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 			decisive = r
 		}
 	}
-	if decisive.Decision.OK {
+	switch {
+	case !decisive.Decision.OK:
+		e.state.releasePermits(firstPermit)
+	case !e.previews && e.denied == nil:
 		for i := range shadows {
 			if s := &shadows[i]; s.reserved != nil && s.take.Rule != nil {
 				s.reserved.hold(e, &s.take)

@@ -61,9 +61,10 @@ func write(w http.ResponseWriter, status int, style string, body []byte) {
 
 // The bodies of rejections up to their message, by form.
 const (
-	rejectedJSON      = `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"`
-	tooManyAtOnceJSON = `{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"`
-	rejectedProblem   = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
+	rejectedJSON           = `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"`
+	rejectedConcurrentJSON = `{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"`
+
+	rejectedProblem = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
 		`"status":429,"detail":"`
 )
 
@@ -93,7 +94,7 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	}
 	begin := rejectedJSON
 	if r.IsConcurrent() {
-		begin = tooManyAtOnceJSON
+		begin = rejectedConcurrentJSON
 	}
 	b = r.appendMessage(append(b, begin...))
 	b = append(append(append(b, `","details":{"zone":`...), t.zone...), ',')

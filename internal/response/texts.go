@@ -51,11 +51,11 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 // that no zone has, because the zone may have an item of its own.
 func newConcurrentTexts(zone string, r *concurrency.Rule) (t ruleTexts) {
 	name, limit := structuredString(zone+":concurrent"), strconv.FormatInt(r.Limit, 10)
-	t.policy, t.item = name+";q="+limit+`;qu="concurrent-requests"`, name+";r="
 	encoded, _ := json.Marshal(zone) // Marshal never fails for a string
-	t.zone, t.limits = string(encoded), `"limit":`+limit
-	t.message = "Limit of " + amount(r.Limit, "concurrent request") + " exceeded"
-	return t
+	return ruleTexts{
+		policy: name + ";q=" + limit + `;qu="concurrent-requests"`, item: name + ";r=", zone: string(encoded),
+		message: "Limit of " + amount(r.Limit, "concurrent request") + " exceeded", limits: `"limit":` + limit,
+	}
 }
 
 // structuredString returns s as a String of RFC 9651, with question marks for what such a string

@@ -99,9 +99,14 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *concurrency.Rule,
 	return s.inFlight.Acquire(ctx, now, r, key)
 }
 
+// PeekPermit calls [concurrency.Store.Peek].
+func (s *Store) PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
+	return s.inFlight.Peek(now, r, key)
+}
+
 // PreviewPermit calls [concurrency.Store.Preview].
-func (s *Store) PreviewPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
-	return s.inFlight.Preview(now, r, key)
+func (s *Store) PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error) {
+	return s.inFlight.Preview(ctx, now, r, key)
 }
 
 // InFlight calls [concurrency.Store.InFlight].

@@ -93,24 +93,38 @@ func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, found 
 // concurrent returns how many requests of the key are in flight at a place of the zone, if it has a
 // tier. What counts in the rest of the zone is listed there, unless all is wanted.
 func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []adminapi.InspectedConcurrent) {
-	e, rest := &inForce.endpoints[place], &inForce.endpoints[len(inForce.endpoints)-1]
 	number := tier
 	if tier == withoutKey {
 		number = i.zone.tiers.ofUnknown()
 	}
-	if e.concurrent == nil || e.concurrent[number] == nil {
-		return nil
-	}
-	r := e.concurrent[number].Concurrent
-	if !all && e != rest && rest.concurrent != nil && rest.concurrent[number] != nil && rest.concurrent[number].Concurrent.ID == r.ID {
+	r := inForce.endpoints[place].concurrentRule(number)
+	if r == nil || !all && inForce.countsInRest(place, number) {
 		return nil
 	}
 	for _, key := range i.keys {
-		c := adminapi.InspectedConcurrent{Endpoint: e.name(), Tier: i.zone.tiers.name(tier), Limit: r.Limit}
+		c := adminapi.InspectedConcurrent{
+			Endpoint: inForce.endpoints[place].name(), Tier: i.zone.tiers.name(tier), Limit: r.Limit,
+		}
 		c.InFlight, c.Leased = i.store.InFlight(i.now, r, key)
 		counts = append(counts, c)
 	}
 	return counts
+}
+
+// concurrentRule returns the limit of requests at once of a tier, nil if there is none.
+func (e *endpointRules) concurrentRule(tier int) *concurrency.Rule {
+	if e.concurrent == nil || e.concurrent[tier] == nil {
+		return nil
+	}
+	return e.concurrent[tier].Concurrent
+}
+
+// countsInRest reports whether requests at once of a tier at an endpoint are counted in the rest of
+// the zone.
+func (c *zoneRules) countsInRest(place, tier int) bool {
+	last := len(c.endpoints) - 1
+	at, rest := c.endpoints[place].concurrentRule(tier), c.endpoints[last].concurrentRule(tier)
+	return place != last && at != nil && rest != nil && at.ID == rest.ID
 }
 
 // ofUnknown returns the tier of keys whose tier is unknown.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
@@ -15,6 +16,7 @@ import (
 
 // Explain says what a zone finds in a request, and why. found, applies and the error are what Read
 // has returned. The limits are those of the charges, in their order, without what they would decide.
+// So are those of requests at once.
 func (s *Snapshot) Explain(
 	ctx context.Context, store InspectedStore, r *Request, found *Reading, applies bool, err error,
 ) adminapi.ExplainedZone {
@@ -89,10 +91,14 @@ func (i *inspector) explainTier(x *adminapi.ExplainedZone, r *Request, found *Re
 
 // explainLimits adds the limits that the request is charged to, or the one that lets it pass.
 func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone, r *Request, found *Reading) {
-	inForce := i.snapshot.of(i.zone)
-	add := func(place int, cost int64) {
+	inForce, admitted := i.snapshot.of(i.zone), adminapi.ExplainedDecision{Outcome: adminapi.Admitted}
+	add := func(place int, cost int64, counts *config.StatusSet) {
 		for _, c := range i.counts(ctx, inForce, place, found.tier) {
-			x.Limits = append(x.Limits, adminapi.ExplainedLimit{Rule: c, Cost: cost, Outcome: adminapi.Admitted})
+			limit := adminapi.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}
+			if counts != nil {
+				limit.CountStatus = counts.String()
+			}
+			x.Limits = append(x.Limits, limit)
 		}
 		if p := inForce.endpoints[place].cost.placeholder; p != nil {
 			text, presence := p.Value(r.HTTP, r.Repl)
@@ -100,19 +106,19 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 		}
 	}
 	for _, c := range found.Charges[:found.Charged] {
-		add(c.endpoint, c.Cost)
-	}
-	for _, c := range found.Concurrent {
-		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {
-			x.Concurrent = append(x.Concurrent, adminapi.ExplainedConcurrent{Rule: rule, Outcome: adminapi.Admitted})
-		}
+		add(c.endpoint, c.Cost, c.Counts)
 	}
 	if found.Charged+len(found.Concurrent) == 0 {
 		place := len(inForce.endpoints) - 1
 		if path, err := r.readings(); err == nil {
 			place = inForce.endpointFor(r.HTTP.Method, &path.Readings()[0])
 		}
-		add(place, 0)
+		add(place, 0, nil)
+	}
+	for _, c := range found.Concurrent {
+		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {
+			x.Concurrent = append(x.Concurrent, adminapi.ExplainedConcurrent{Rule: rule, ExplainedDecision: admitted})
+		}
 	}
 }
 

@@ -41,14 +41,27 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 type limitPlace struct {
 	endpoint, tier string
 	missing        bool
+	concurrent     bool // it is of requests at once
 }
 
-// limitTexts returns the limits of a zone in force, with their algorithms.
+// limitTexts returns the limits of a zone in force, with their algorithms, and those of requests at
+// once.
 func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
 	texts := make(map[limitPlace]string)
 	for _, e := range s.Zone(name).Limits {
 		for _, t := range e.Tiers {
-			texts[limitPlace{e.Endpoint, t.Tier, t.Missing}] = t.Limit + " " + t.Algorithm
+			p := limitPlace{endpoint: e.Endpoint, tier: t.Tier, missing: t.Missing}
+			texts[p] = t.Limit + " " + t.Algorithm
+		}
+	}
+	z, inForce := s.rulesOf(name)
+	for place := range inForce.endpoints {
+		e := &inForce.endpoints[place]
+		for _, tier := range z.tiers.all() {
+			if r := e.concurrentRule(tier); r != nil && !inForce.countsInRest(place, tier) {
+				p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), concurrent: true}
+				texts[p] = fmt.Sprintf("concurrent %d", r.Limit)
+			}
 		}
 	}
 	return texts
@@ -67,7 +80,8 @@ func changedLimits(was, is map[limitPlace]string) []adminapi.PlannedLimit {
 		}
 	}
 	slices.SortFunc(changed, func(a, b adminapi.PlannedLimit) int {
-		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Tier, b.Tier), compareBool(a.Missing, b.Missing))
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Tier, b.Tier), compareBool(a.Missing, b.Missing),
+			cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	return changed
 }

@@ -23,36 +23,33 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte)
 	var d limiter.Decision
 	sh.Lock()
 	a := sh.of(r, key, at)
-	switch leases := s.leases(); {
-	case len(a.waiters) == 0 && a.inFlight < a.usable(at, leases):
+	ok, source, known := s.known(a, at)
+	if !known {
+		return s.wait(ctx, sh, a, at)
+	}
+	if ok {
 		a.begin()
-		a.decide(&d, at, true, leases, s.local())
-		sh.Unlock()
-		return Permit{s, sh, a, at}, d, nil
-	case !leases:
-		a.decide(&d, at, false, leases, limiter.FromStore)
-		sh.Unlock()
-		return Permit{}, d, nil
-	case at < a.deniedUntil:
-		a.decide(&d, at, false, leases, limiter.FromRememberedDenial)
-		sh.Unlock()
+	}
+	a.decide(&d, at, ok, s.leases(), source)
+	sh.Unlock()
+	if !ok {
 		return Permit{}, d, nil
 	}
-	return s.wait(ctx, sh, a, at)
+	return Permit{s, sh, a, at}, d, nil
 }
 
-// Preview decides as Acquire would, as far as the node knows: it does not ask the lender, which may have
-// a permit that the node lacks.
-func (s *Store) Preview(now time.Time, r *Rule, key []byte) (d limiter.Decision) {
-	at, sh := s.options.Clock(now), s.shardOf(key)
-	sh.Lock()
-	defer sh.Unlock()
-	a, leases := sh.of(r, key, at), s.leases()
-	ok := a.inFlight < a.usable(at, leases) || leases && a.inFlight < r.Limit && at >= a.deniedUntil
-	until := a.breachUntil
-	a.decide(&d, at, ok, leases, s.local())
-	d.Breach, a.breachUntil = false, until
-	return d
+// known decides about one more request without a call, if the node knows enough.
+func (s *Store) known(a *account, at limiter.Instant) (ok bool, source limiter.Source, known bool) {
+	leases := s.leases()
+	switch {
+	case len(a.waiters) == 0 && a.inFlight < a.usable(at, leases):
+		return true, s.local(), true
+	case !leases:
+		return false, limiter.FromStore, true
+	case at < a.deniedUntil:
+		return false, limiter.FromRememberedDenial, true
+	}
+	return false, 0, false
 }
 
 // local returns the source of decisions without a call.

@@ -102,14 +102,19 @@ func (s *Store) failWaiters(a *account, now limiter.Instant, err error) {
 
 // decideInOutage decides a request without the lender.
 func (s *Store) decideInOutage(a *account, w *waiter, now limiter.Instant, err error) {
-	ok := a.inFlight < a.rule.inOutage(s.options.OutageNodes())
+	ok, source := s.inOutage(a, err)
 	if w.err = err; ok {
 		w.since = now
 		a.begin()
 	}
-	source := limiter.FromOutage
+	a.decide(&w.decision, now, ok, true, source)
+}
+
+// inOutage decides about one more request while the lender does not answer, for the reason err.
+func (s *Store) inOutage(a *account, err error) (ok bool, source limiter.Source) {
+	source = limiter.FromOutage
 	if errors.Is(err, limiter.ErrLate) {
 		source = limiter.FromLate
 	}
-	a.decide(&w.decision, now, ok, true, source)
+	return a.inFlight < a.rule.inOutage(s.options.OutageNodes()), source
 }

@@ -168,6 +168,54 @@ var explainedSites = map[string]explained{
 		}`,
 		requests: slices.Repeat([]string{"GET / | X-User: a", "GET / | X-User: b"}, 3),
 	},
+	"after the response": {
+		site: `
+		rate_limit {
+			zone login {
+				key {header.X-User}
+				limit 2/1h
+				concurrent 3
+				count_status 401
+				endpoint /export 1/1h {
+					count_status 2xx
+				}
+			}
+			zone dry {
+				key static
+				limit 3/1h
+				concurrent 1
+				count_status 401
+				dry_run
+			}
+		}
+		route {
+			rate_limit {
+				zone login {
+					key {header.X-User}
+					limit 2/1h
+					concurrent 3
+					count_status 401
+					endpoint /export 1/1h {
+						count_status 2xx
+					}
+				}
+				zone flights {
+					key {header.X-User}
+					concurrent 1
+					endpoint /export {
+						concurrent 2
+					}
+				}
+			}
+			respond /wrong no 401
+			respond ok
+		}`,
+		requests: []string{
+			"GET / | X-User: a", "GET / | X-User: a", "GET / | X-User: a", "GET /wrong | X-User: a", "GET /wrong | X-User: a",
+			"GET /wrong | X-User: a", "GET / | X-User: a", "GET /export | X-User: a", "GET /export | X-User: a", "GET /wrong | X-User: b",
+			"GET /wrong | X-User: b", "GET / | X-User: c", "GET /wrong | X-User: c",
+		},
+	},
 }
 
 // TestAdminExplain explains requests and then sends them: what is said of a request is what happens
@@ -177,14 +225,18 @@ func TestAdminExplain(t *testing.T) {
 		t.Run(name, func(t *testing.T) { explainAndSend(t, serve(t, tc.site), tc.requests) })
 	}
 	t.Run("Redis", func(t *testing.T) {
-		redis, zones := redistest.NewServer(t), explainedSites["zones"]
-		options := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"
-		explainAndSend(t, serveWith(t, options, zones.site), zones.requests)
+		for _, name := range []string{"zones", "after the response"} {
+			redis, tc := redistest.NewServer(t), explainedSites[name]
+			options := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"
+			explainAndSend(t, serveWith(t, options, tc.site), tc.requests)
+		}
 	})
 	t.Run("outage", func(t *testing.T) {
 		options := "rate_limit {\nredis {\naddress " + redistest.FreeAddr() + "\n}\n}"
 		for mode, requests := range map[string][]string{"closed": {"GET / | X-User: a"}, "open": {"GET / | X-User: a"}} {
-			explainAndSend(t, serveWith(t, options, zoneSite("limit 1/1h\non_outage "+mode)), requests)
+			for _, limits := range []string{"limit 1/1h", "concurrent 1", "limit 1/1h\nconcurrent 1\ncount_status 401"} {
+				explainAndSend(t, serveWith(t, options, zoneSite(limits+"\non_outage "+mode)), requests)
+			}
 		}
 	})
 }
@@ -255,7 +307,7 @@ func decisionsOf(x *adminapi.Explanation) (lines []string) {
 		for _, z := range h.Zones {
 			passed := z.Outcome == adminapi.Allowed || z.Outcome == adminapi.WouldDeny
 			switch {
-			case !z.Applies, len(z.Limits) == 0 && !passed && z.Outcome != adminapi.Denied:
+			case !z.Applies, len(z.Limits)+len(z.Concurrent) == 0 && !passed && z.Outcome != adminapi.Denied:
 				continue
 			case h.Outcome != adminapi.Admitted && z.Outcome != h.Outcome && !passed:
 				continue
@@ -266,8 +318,11 @@ func decisionsOf(x *adminapi.Explanation) (lines []string) {
 			if passed || h.Outcome == adminapi.Admitted {
 				status = 0
 			}
-			if len(z.Limits) > 0 {
+			switch {
+			case len(z.Limits) > 0:
 				endpoint = z.Limits[0].Rule.Endpoint
+			case len(z.Concurrent) > 0:
+				endpoint = z.Concurrent[0].Rule.Endpoint
 			}
 			tier := ""
 			if z.Tier != nil {

@@ -58,6 +58,12 @@ func TestAdminPlan(t *testing.T) {
 		{"tiers", "pro 20/1h", "pro 30/1h", []string{
 			"changed user [tier] [the rest of the zone tier pro: 20/1h token_bucket is now 30/1h token_bucket] []",
 		}},
+		{"concurrent", "endpoint /search 5/1h", "concurrent 6\nendpoint /search 5/1h {\nconcurrent 2\n}", []string{
+			"changed user [concurrent endpoints] [the rest of the zone: none is now concurrent 6 " +
+				"the rest of the zone tier pro: none is now concurrent 6 /search: none is now concurrent 2 " +
+				"/search tier pro: none is now concurrent 2] []",
+		}},
+		{"statuses", "limit 9/1h", "limit 9/1h\ncount_status 401", []string{"changed user [count_status] [] []"}},
 		{"cost", "limit 9/1h", "limit 9/1h\ncost 2", []string{"changed user [cost] [] []"}},
 		{"key", "key {header.X-User}", "key {header.X-Customer}", []string{
 			"changed user [key] [] [key: {http.request.header.X-User} is now {http.request.header.X-Customer}]",
