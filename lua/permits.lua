@@ -4,6 +4,9 @@
 -- comes back with the next requests of the nodes. A request that a newer one has overtaken changes
 -- nothing. A node that holds nothing has no record.
 --
+-- Nodes may hold more than the limit together: a node has admitted requests while it got no answer.
+-- Then a node may not use what is above the limit again, once requests end.
+--
 -- KEYS[1] the hash of a key and rule: the instant at which a node's lease ends, its sequence and its
 --         permits, in 7, 7 and 5 bytes, by node
 -- ARGV[1] the instant by a test's clock, or empty
@@ -16,7 +19,7 @@
 -- ARGV[8] the reserve
 -- ARGV[9] the share: one of that many parts
 -- ARGV[10] for how many µs the lease lasts
--- returns: how many permits the node holds, and how many are free; nothing if it was overtaken
+-- returns: how many permits the node may use, and how many are free; nothing if it was overtaken
 local node, sequence, hold = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local all, free, gone = redis.call('HGETALL', KEYS[1]), tonumber(ARGV[4]) - hold, {}
 for i = 1, #all, 2 do
@@ -31,6 +34,7 @@ for i = 1, #all, 2 do
   end
 end
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
+local above = math.max(-free, 0)
 local needed = math.min(math.max(free, 0), tonumber(ARGV[6]))
 free = free - needed
 local wanted = math.min(math.max(math.floor((free - tonumber(ARGV[8])) / tonumber(ARGV[9])), 0), tonumber(ARGV[7]))
@@ -41,4 +45,4 @@ if permits > 0 then
 else
   redis.call('HDEL', KEYS[1], node)
 end
-return {permits, math.max(free - wanted, 0)}
+return {math.max(permits - above, 0), math.max(free - wanted, 0)}

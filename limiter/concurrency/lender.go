@@ -30,5 +30,7 @@ type Request struct {
 	Lifetime       time.Duration // of the lease, from when the lender records it
 }
 
-// A Grant is what a node holds from now on, and how many permits are free besides.
+// A Grant is how many permits a node may use from now on, and how many are free besides. Permits are
+// less than what it holds if all nodes together hold more than the limit: because some have admitted
+// requests while the lender did not answer.
 type Grant struct{ Permits, Free int64 }

@@ -99,7 +99,7 @@ func (s *shard) of(r *Rule, key []byte, now limiter.Instant) *account {
 }
 
 // InFlight returns how many requests of a key are in flight on this node, and how many permits it
-// has leased.
+// has leased and may use.
 func (s *Store) InFlight(now time.Time, r *Rule, key []byte) (requests, leased int64) {
 	sh := s.shardOf(key)
 	sh.Lock()

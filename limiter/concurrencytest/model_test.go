@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
@@ -186,6 +187,23 @@ func (k *link) isDead() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// TestPermitsAboveTheLimit has a node hold a request that it has admitted while the lender did not
+// answer. When that ends, no other one may take its place.
+func TestPermitsAboveTheLimit(t *testing.T) {
+	r, now := Records{}, limiter.At(time.Unix(0, 0))
+	exchange := func(node string, sequence, hold, need int64) concurrency.Grant {
+		g, _ := r.Exchange(now, &concurrency.Request{Node: node, Sequence: sequence, Limit: 10, Hold: hold, Need: need, Share: 1, Lifetime: time.Second})
+		return g
+	}
+	exchange("a", 1, 0, 8)
+	for sequence, held := range []int64{4, 3, 2} {
+		if g := exchange("b", int64(sequence+1), held, 1); g.Permits != 10-8 || r["b"].Permits != held {
+			t.Errorf("%d held beside 8 of 10: %d may be used and %d are recorded, want %d and %d", held, g.Permits, r["b"].Permits,
+				10-8, held)
+		}
 	}
 }
 

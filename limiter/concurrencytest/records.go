@@ -31,12 +31,14 @@ func (r Records) Exchange(now limiter.Instant, q *concurrency.Request) (g concur
 			free -= held.Permits
 		}
 	}
+	above := max(-free, 0)
 	needed := min(max(free, 0), q.Need)
 	free -= needed
 	wanted := min(max((free-q.Reserve)/q.Share, 0), q.Want)
-	g = concurrency.Grant{Permits: q.Hold + needed + wanted, Free: max(free-wanted, 0)}
-	if delete(r, q.Node); g.Permits > 0 {
-		r[q.Node] = Record{g.Permits, q.Sequence, now + limiter.Instant(q.Lifetime.Microseconds())}
+	permits := q.Hold + needed + wanted
+	g = concurrency.Grant{Permits: max(permits-above, 0), Free: max(free-wanted, 0)}
+	if delete(r, q.Node); permits > 0 {
+		r[q.Node] = Record{permits, q.Sequence, now + limiter.Instant(q.Lifetime.Microseconds())}
 	}
 	return g, false
 }

@@ -33,6 +33,7 @@ for i = 1, #all, 2 do
   end
 end
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
+local above = math.max(-free, 0)
 local needed = math.min(math.max(free, 0), tonumber(ARGV[6]))
 free = free - needed
 local wanted = math.min(math.max(math.floor((free - tonumber(ARGV[8])) / tonumber(ARGV[9])), 0), tonumber(ARGV[7]))
@@ -43,4 +44,4 @@ if permits > 0 then
 else
   redis.call('HDEL', KEYS[1], node)
 end
-return {permits, math.max(free - wanted, 0)}
+return {math.max(permits - above, 0), math.max(free - wanted, 0)}
