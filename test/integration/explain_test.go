@@ -225,11 +225,10 @@ func TestAdminExplain(t *testing.T) {
 		t.Run(name, func(t *testing.T) { explainAndSend(t, serve(t, tc.site), tc.requests) })
 	}
 	t.Run("Redis", func(t *testing.T) {
-		for _, name := range []string{"zones", "after the response"} {
-			redis, tc := redistest.NewServer(t), explainedSites[name]
-			options := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"
-			explainAndSend(t, serveWith(t, options, tc.site), tc.requests)
-		}
+		// Events that are given back after a response may still be on their way to Redis.
+		redis, zones := redistest.NewServer(t), explainedSites["zones"]
+		options := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"
+		explainAndSend(t, serveWith(t, options, zones.site), zones.requests)
 	})
 	t.Run("outage", func(t *testing.T) {
 		options := "rate_limit {\nredis {\naddress " + redistest.FreeAddr() + "\n}\n}"
