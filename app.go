@@ -110,10 +110,8 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if a.log, err = report.NewLog(ctx); err != nil {
 		return err
 	}
-	if a.Redis != nil {
-		if a.redis, err = stores.Resolve(a.Redis, a.Breaker); err != nil {
-			return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
-		}
+	if err := a.resolveRedis(); err != nil {
+		return err
 	}
 	a.store, a.release = stores.Acquire(a.redis, reports)
 	if a.ruleStore, err = rulewatch.Resolve(a.Rules, ctx.Storage(), a.redis); err != nil {
@@ -197,6 +195,17 @@ func (a *App) Cleanup() error {
 	if a.release != nil {
 		a.release()
 		a.release = nil
+	}
+	return nil
+}
+
+// resolveRedis finds out where the counts are, and connects to nothing.
+func (a *App) resolveRedis() (err error) {
+	if a.Redis == nil {
+		return nil
+	}
+	if a.redis, err = stores.Resolve(a.Redis, a.Breaker); err != nil {
+		return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 	}
 	return nil
 }

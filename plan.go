@@ -12,7 +12,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -50,10 +49,8 @@ func (a *App) compile(text []byte) (*App, error) {
 	if err := planned.Check(); err != nil {
 		return nil, err
 	}
-	if planned.Redis != nil {
-		if planned.redis, err = stores.Resolve(planned.Redis, planned.Breaker); err != nil {
-			return nil, atPlace(planned.Redis.Place, fmt.Errorf("redis: %w", err))
-		}
+	if err := planned.resolveRedis(); err != nil {
+		return nil, err
 	}
 	planned.prepareSet()
 	handles := make(map[string]limiter.Zone)

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
-// ratesOf returns the rates of one zone that admits so many a second.
+// ratesOf returns the rates of one zone that admits this number of requests a second.
 func ratesOf(zone string, admitted float32) []ZoneRates {
 	z := ZoneRates{Zone: zone}
 	z.Outcomes[0] = admitted

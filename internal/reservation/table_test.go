@@ -11,7 +11,7 @@ import (
 
 var name = []byte("key")
 
-// A limit admits so many reservations at a time.
+// A limit admits this number of reservations at a time.
 type limit struct {
 	sync.Mutex
 	left int

@@ -90,7 +90,7 @@ func counter(series string, perSecond float64) history {
 	return history{series, fmt.Sprintf("0+0x%d %v+%[2]vx%d %v+0x%d", phase-1, each, phase-1, each*phase, phase-1)}
 }
 
-// every has a value in each of so many minutes of the cause, and 0 in the others.
+// every has a value once in this number of minutes of the cause, and 0 in the others.
 func every(series string, value float64, minutes int) history {
 	values := make([]string, 3*phase)
 	for i := range values {
