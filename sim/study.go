@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -61,6 +60,7 @@ type Study struct {
 	rejections rejections
 	times      timeline
 	least      *Least // nil: not to be found in one pass
+	leastBurst bool   // least is of bursts at the rate of the rule
 	candidates []*Replay
 	algorithms comparison
 }
@@ -72,10 +72,10 @@ func New(o Options) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{rule: rule, inForce: NewReplay(rule)}
-	if o.Rule.Limit.Burst == 0 || o.Rule.Algorithm.Kind != limiter.TokenBucket {
-		if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
-			s.least = least
-		}
+	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind == limiter.TokenBucket; s.leastBurst {
+		s.least = NewLeastBurst(rule)
+	} else if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
+		s.least = least
 	}
 	if o.Candidates == nil {
 		o.Candidates = Ladder(o.Rule.Limit)
@@ -130,58 +130,4 @@ func (s *Study) Add(r Request) {
 		}
 	}
 	s.algorithms.take(r)
-}
-
-// A rejections keeps who was rejected, when and how often.
-type rejections struct{ keys []keyRejections }
-
-type keyRejections struct {
-	requests, rejected int64
-	first, last        limiter.Instant // rejections
-}
-
-func (k *rejections) add(r Request, ok bool) {
-	key := at(&k.keys, r.Key)
-	key.requests++
-	if ok {
-		return
-	}
-	if key.rejected == 0 {
-		key.first = r.At
-	}
-	key.rejected++
-	key.last = r.At
-}
-
-// A timeline counts requests by minute.
-type timeline struct {
-	begin   int64 // the first minute, since the Unix epoch
-	minutes []Minute
-}
-
-// A Minute is what became of the requests of one minute.
-type Minute struct {
-	At       time.Time `json:"at"`
-	Admitted int64     `json:"admitted"`
-	Rejected int64     `json:"rejected"`
-}
-
-// maxMinutes bounds a timeline: a year. Later requests count in its last minute.
-const maxMinutes = 366 * 24 * 60
-
-func (t *timeline) add(at limiter.Instant, ok bool) {
-	const minute = int64(time.Minute / time.Microsecond)
-	n := int64(at) / minute
-	if t.minutes == nil {
-		t.begin = n
-	}
-	for i := min(n-t.begin, maxMinutes); int64(len(t.minutes)) <= i; {
-		t.minutes = append(t.minutes, Minute{At: time.Unix((t.begin+int64(len(t.minutes)))*60, 0).UTC()})
-	}
-	m := &t.minutes[min(n-t.begin, maxMinutes)]
-	if ok {
-		m.Admitted++
-	} else {
-		m.Rejected++
-	}
 }

@@ -36,7 +36,9 @@ are clients' addresses, or the field of --key.
 Lines that cannot be read are counted and shown. If they are more than 1 % of
 a log, that is an error.
 
-With --fail-if, the exit code is 1 if more is rejected by the first limit.`,
+With --fail-if, the exit code is 1 if the first limit rejects more. Bounds are
+of rejected_keys, rejected_requests and worst_minute (requests rejected in it),
+as a number or a percentage; several are joined by "or".`,
 		Example: `  caddy rate-limit simulate access.log --limit 100/1m
   caddy rate-limit simulate access.log --key request.headers.X-Api-Key --limit 60/1m,100/1m,200/1m
   caddy rate-limit simulate access.log --limit 100/1m --fail-if "rejected_keys > 0.1%"`,
@@ -56,7 +58,7 @@ With --fail-if, the exit code is 1 if more is rejected by the first limit.`,
 	f.String("to", "", "Leave out requests from then on")
 	f.Int("top", 10, "How many of the rejected keys to list")
 	f.Uint64("seed", 1, "Seed by which requests of one second are spread, in logs without fractions")
-	f.String("fail-if", "", `Bound such as "rejected_keys > 0.1%" or "rejected_requests > 1%"`)
+	f.String("fail-if", "", `Bounds such as "rejected_keys > 0.1% or worst_minute > 100"`)
 	return cmd
 }
 
@@ -65,7 +67,8 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
-	bound, err := failIf(cmd.Flags())
+	failIf, _ := cmd.Flags().GetString("fail-if")
+	bounds, err := parseFailBounds(failIf)
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
@@ -103,7 +106,7 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 		report.print(t)
 		err = t.Flush()
 	}
-	if err == nil && bound.exceeded(report.Report) {
+	if err == nil && bounds.exceeded(report.Report) {
 		cmd.SilenceErrors = true // the report says it
 		err = errNotOK
 	}

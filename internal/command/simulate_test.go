@@ -32,22 +32,23 @@ span      2023-11-14T22:13:20Z  2023-11-14T22:13:23Z
 requests  5
 keys      2
 
-LIMIT  -      KEYS REJECTED  -     REQUESTS REJECTED  -
-2/1m   first  1              50 %  2                  40 %
-5/1m   -      0              0 %   0                  0 %
+LIMIT  -         KEYS REJECTED  -     REQUESTS REJECTED  -
+2/1m   in force  1              50 %  2                  40 %
+5/1m   -         0              0 %   0                  0 %
 
 rejected by minute, at most 2: █
 worst minute: 2023-11-14T22:13:00Z, 2 of 5 requests rejected
 
-KEY  REQUESTS  REJECTED  FIRST                 LAST                  LEAST LIMIT
-a    4         2         2023-11-14T22:13:21Z  2023-11-14T22:13:23Z  4
+KEY  REQUESTS  REJECTED  FIRST                 LAST                  LONGEST  LEAST LIMIT
+a    4         2         2023-11-14T22:13:21Z  2023-11-14T22:13:23Z  2s       4
 
 4/1m is the least limit that rejects at most 1 % of the keys
 4/1m is the least limit that rejects at most 0.1 % of the keys
 4/1m is the least limit that rejects at most 0.01 % of the keys
 4/1m is the least limit that rejects no key
 
-Recommended: limit 4/1m
+Recommended, as it rejects at most 0.1 % of the keys; for the Caddyfile:
+limit 4/1m
 `
 	_, report, _ := strings.Cut(ran.output, "\n")
 	if ran.err != nil || report != want {
@@ -67,7 +68,8 @@ func TestSimulateBounds(t *testing.T) {
 		want  error
 	}{
 		{"rejected_keys > 49%", errNotOK}, {"rejected_keys > 50%", nil}, {"rejected_requests>39.9%", errNotOK},
-		{" rejected_requests > 40 % ", nil},
+		{" rejected_requests > 40 % ", nil}, {"rejected_keys > 0", errNotOK}, {"rejected_keys > 1", nil},
+		{"rejected_keys > 1 or worst_minute > 1", errNotOK}, {"worst_minute > 40%", nil},
 	} {
 		if ran := simulate(t, simulated, append(flags, "--fail-if", test.bound)...); !errors.Is(ran.err, test.want) || ran.output == "" {
 			t.Errorf("%s: error = %v, want %v, output %q", test.bound, ran.err, test.want, ran.output)
@@ -84,7 +86,10 @@ func TestSimulateRefuses(t *testing.T) {
 		{simulated, "--limit 100", `"100" is not a rate: use`},
 		{simulated, "--limit 1/1m,block", "block rejects nobody or all: use a rate"},
 		{simulated, "--limit 1/1m --algorithm leaky", `algorithm is "leaky": use token_bucket`},
-		{simulated, "--limit 1/1m --fail-if much", "is no bound: use rejected_keys > 0.1%"},
+		{simulated, "--limit 1/1m --fail-if much", `--fail-if: "much": there is no >: use a bound such as`},
+		{simulated, "--limit 1/1m --fail-if keys>1", `no figure "keys": use one of rejected_keys, rejected_requests, worst_minute`},
+		{simulated, "--limit 1/1m --fail-if rejected_keys>NaN%", `"NaN%" is not a number: use one such as 100, or`},
+		{simulated, "--limit 1/1m --fail-if rejected_keys>100%", "100 % is never exceeded: use less than 100%"},
 		{simulated, "--limit 1/1m --from yesterday", `"yesterday" is not an instant: use one such as`},
 		{simulated, "--limit 1/1m --format xml", `no format "xml": use json`},
 		{simulated, "--limit 1/1m --time when", `no column "when": use one of ts, client, cost`},
