@@ -41,6 +41,7 @@ of rejected_keys, rejected_requests and worst_minute (requests rejected in it),
 as a number or a percentage; several are joined by "or".`,
 		Example: `  caddy rate-limit simulate access.log --limit 100/1m
   caddy rate-limit simulate access.log --key request.headers.X-Api-Key --limit 60/1m,100/1m,200/1m
+  caddy rate-limit simulate access.log --limit 100/1m --algorithms --html report.html
   caddy rate-limit simulate access.log --limit 100/1m --fail-if "rejected_keys > 0.1%"`,
 		RunE: runSimulate,
 		Args: argumentsBetween(1, -1),
@@ -58,6 +59,7 @@ as a number or a percentage; several are joined by "or".`,
 	f.String("to", "", "Leave out requests from then on")
 	f.Int("top", 10, "How many of the rejected keys to list")
 	f.Uint64("seed", 1, "Seed by which requests of one second are spread, in logs without fractions")
+	f.String("html", "", "Also write the report to this file, as a page with charts")
 	f.String("fail-if", "", `Bounds such as "rejected_keys > 0.1% or worst_minute > 100"`)
 	return cmd
 }
@@ -96,6 +98,9 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 	report := &simulation{summaries, study.Report(max(0, top), keys.Name)}
 	if len(report.Curve) == 0 || report.Trace.Requests == 0 {
 		return errors.New("the logs have no requests in this span: use other logs, or other --from and --to")
+	}
+	if err := writePage(cmd.Flags(), report); err != nil {
+		return err
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		out := json.NewEncoder(cmd.OutOrStdout())

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -58,6 +59,23 @@ limit 4/1m
 	var answer sim.Report
 	if err := json.Unmarshal([]byte(ran.output), &answer); err != nil || answer.Trace.Requests != 5 {
 		t.Errorf("JSON: %v, %+v, want 5 requests", err, answer.Trace)
+	}
+}
+
+// TestSimulatePage checks that the page has the figures of the JSON.
+func TestSimulatePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	ran := simulate(t, simulated, "--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m", "--json", "--html", file)
+	page, err := os.ReadFile(file)
+	if err != nil || ran.err != nil {
+		t.Fatal(err, ran.err)
+	}
+	var figures bytes.Buffer
+	if err := json.Compact(&figures, []byte(ran.output)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(page, figures.Bytes()) {
+		t.Errorf("the page lacks the figures %s", &figures)
 	}
 }
 
@@ -120,7 +138,7 @@ func TestSimulateStandardInput(t *testing.T) {
 func TestProgress(t *testing.T) {
 	p := &progress{size: &meter{whole: 200}, requests: 1000}
 	p.size.read.Store(50)
-	if got, want := p.line(2*time.Second), "1000 requests, 500 a second, 25 %, 6s left"; got != want {
+	if got, want := p.line(2*time.Second), "[#####...............] 25 %, 6s left, 1000 requests, 500 a second"; got != want {
 		t.Errorf("progress = %q, want %q", got, want)
 	}
 }
