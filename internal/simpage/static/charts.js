@@ -42,10 +42,10 @@ function chart({ title, series, data, x, y, mark, shown }) {
     plot?.destroy();
     const axis = { stroke: color("muted-text"), grid: { stroke: color("grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     plot = new uPlot({
-      ...size(), legend: { show: false }, padding: [12, 12, 0, 0],
-      cursor: { show: false },
+      ...size(), legend: { show: false }, padding: [12, 24, 0, 0], cursor: { show: false },
+      tzDate: (seconds) => uPlot.tzDate(new Date(1000 * seconds), "UTC"),
       scales: { x: x.scale, y: y.scale },
-      axes: [{ ...axis, ...x.axis }, { ...axis, size: 64, ...y.axis }],
+      axes: [{ ...axis, size: 28, ...x.axis }, { ...axis, size: 64, ...y.axis }],
       series: [{}, ...series.map((s) => ({ stroke: color(s.color), fill: s.fill && color(s.color), width: 1.5, paths: s.paths, points: s.points ?? { show: false } }))],
       hooks: { draw: [(u) => drawMark(u, mark)] },
     }, data, place);

@@ -17,13 +17,21 @@ function section(title, ...children) {
 }
 
 const bursts = report.limit.burst > 0 && report.limit.algorithm === "token_bucket";
+// Shares of keys go down to hundredths of a percent: the scale is linear up to 0.01 % and logarithmic
+// above.
 const shares = {
-  scale: { distr: 4, asinh: 0.01, range: (_, _min, max) => [0, Math.max(1, max)] },
-  axis: { values: (_, ticks) => ticks.map((t) => number(t) + " %") },
+  scale: {
+    distr: 100, fwd: (v) => Math.asinh(v / 0.01), bwd: (v) => 0.01 * Math.sinh(v),
+    range: (_, _min, max) => [0, Math.max(1, max)],
+  },
+  axis: {
+    splits: (u) => [0, 0.01, 0.1, 1, 10, 100].filter((v) => v <= u.scales.y.max), filter: (_, splits) => splits,
+    values: (_, ticks) => ticks.map((t) => number(t) + " %"),
+  },
 };
 const limits = (values) => ({
   scale: { time: false, distr: 3 },
-  axis: { values: (_, ticks) => ticks.map((t) => (t === null ? "" : number(t))), label: values },
+  axis: { values: (_, ticks) => ticks.map((t) => (t === null ? "" : number(t))), label: values, labelSize: 20, labelFont: "12px system-ui" },
 });
 
 function summary() {
@@ -45,7 +53,8 @@ function summary() {
 
 // curve shows the limits that were tried, and the least limits of all keys.
 function curve() {
-  const tried = report.curve, keys = report.key_curve ?? [];
+  const end = report.curve.findIndex((o) => o.requests_rejected === 0), inForce = report.curve.findIndex((o) => o.in_force);
+  const tried = end < 0 ? report.curve : report.curve.slice(0, Math.max(end, inForce) + 1), keys = report.key_curve ?? [];
   const exact = new Map(bursts ? [] : keys.map((k) => [k.limit.events, k.keys_rejected / report.trace.keys]));
   const byKeys = new Map([...tried.map((o) => [o.limit.events, o.keys_share]), ...exact]);
   const byRequests = new Map(tried.map((o) => [o.limit.events, o.requests_share]));
@@ -73,14 +82,14 @@ function curve() {
 
 function who() {
   if (report.keys.length === 0) return;
-  section("Who is rejected, the first one first", table("Keys", ["key", "tier", "requests", "rejected", "first", "last", "longest", "least limit"],
-    report.keys.map((k) => [k.key, k.tier ?? "", k.requests, k.rejected, time(k.first_rejection), time(k.last_rejection),
-      number(k.longest_seconds) + " s", k.least_limit || ""])));
+  section("Who is rejected, the first one first", table("Keys", ["key", "requests", "rejected", "first", "last", "longest", bursts ? "least burst" : "least limit"],
+    report.keys.map((k) => [k.key, k.requests, k.rejected, time(k.first_rejection), time(k.last_rejection),
+      k.longest_seconds.toFixed(1) + " s", k.least_limit || ""])));
 }
 
 // when shows the requests over time. Minutes are added up if there are more than a chart can show.
 function when() {
-  const step = Math.ceil(report.minutes.length / 1000), points = [];
+  const step = Math.ceil(report.minutes.length / 1440), points = [];
   report.minutes.forEach((m, i) => {
     if (i % step === 0) points.push({ at: m.at, admitted: 0, rejected: 0 });
     points.at(-1).admitted += m.admitted;
@@ -94,7 +103,11 @@ function when() {
       title: "Admitted and rejected requests over time",
       series: [{ label: "admitted", color: "accent" }, { label: "rejected", color: "bad" }],
       data: [points.map((p) => Date.parse(p.at) / 1000), points.map((p) => p.admitted), points.map((p) => p.rejected)],
-      x: { scale: { time: true }, axis: {} }, y: { scale: { range: (_, _min, max) => [0, Math.max(1, max * 1.05)] }, axis: {} },
+      x: {
+        scale: { time: true },
+        axis: { values: (_, ticks) => ticks.map((t) => (t % 86400 === 0 ? time(1000 * t).slice(0, 10) : time(1000 * t).slice(11, 16))) },
+      },
+      y: { scale: { range: (_, _min, max) => [0, Math.max(1, max * 1.05)] }, axis: {} },
       shown: table("Requests over time", ["from", "admitted", "rejected"], points.map((p) => [time(p.at), p.admitted, p.rejected])),
     }));
 }
@@ -111,7 +124,7 @@ function algorithms() {
       scale: { time: false, range: [-0.6, all.length - 0.4] },
       axis: { splits: () => all.map((_, i) => i), values: () => names.map((n) => n.replace("sliding_window_log", "log").replace("sliding_window", "sliding").replaceAll("_", " ")) },
     },
-    y: { scale: { range: (_, _min, max) => [0, max * 1.1 || 1] }, axis: shares.axis },
+    y: { scale: { range: (_, _min, max) => [0, max * 1.1 || 1] }, axis: { values: shares.axis.values } },
     shown: table("The algorithms", ["algorithm", "admitted", "rejected", "not as the log", "worst excess", "bytes a key"],
       all.map((a, i) => [names[i], a.admitted, a.rejected, a.differs_from_exact, a.worst_excess, Math.ceil(a.bytes_per_key)])),
   }));
