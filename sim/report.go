@@ -61,6 +61,7 @@ type Algorithm struct {
 // Report returns what the study has found. At most top keys are listed, those that are rejected
 // most first. name returns what to call a key.
 func (s *Study) Report(top int, name func(Key) string) *Report {
+	s.decide()
 	r := &Report{
 		Trace: TraceSummary{
 			Requests: s.inForce.Admitted + s.inForce.Rejected, Keys: len(s.rejections.keys),
