@@ -147,13 +147,17 @@ var policy = []struct {
 		packages: module + "/internal/command",
 		allow: []string{
 			module + "/internal/adminapi", module + "/internal/simpage", module + "/rules", module + "/config", module + "/limiter",
-			module + "/sim", module + "/sim/logs", "github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
+			module + "/sim", module + "/sim/fleet", module + "/sim/logs", "github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
 	}, {
 		packages: module + "/sim",
 		allow:    []string{module + "/limiter"},
 		reason:   "the simulator decides by the calculators of the core, and neither reads files nor a clock",
+	}, {
+		packages: module + "/sim/fleet",
+		allow:    []string{module + "/limiter", module + "/limiter/lease", module + "/limiter/leasetest", module + "/sim"},
+		reason:   "a simulated fleet is the leases that gateways use, on the specification of a store",
 	}, {
 		packages: module + "/sim/logs",
 		allow: []string{

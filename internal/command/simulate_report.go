@@ -63,6 +63,9 @@ func (r *simulation) print(t *table) {
 				math.Ceil(a.BytesPerKey))
 		}
 	}
+	if r.Fleet != nil {
+		r.Fleet.print(t)
+	}
 	t.line("")
 	for _, touch := range r.Touches {
 		t.line("%s", touchSentence(touch))
