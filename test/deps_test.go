@@ -147,7 +147,8 @@ var policy = []struct {
 		packages: module + "/internal/command",
 		allow: []string{
 			module + "/internal/adminapi", module + "/internal/simpage", module + "/rules", module + "/config", module + "/limiter",
-			module + "/sim", module + "/sim/fleet", module + "/sim/logs", "github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
+			module + "/sim", module + "/sim/fleet", module + "/sim/logs", "github.com/caddyserver/...",
+			"github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
 	}, {

@@ -156,8 +156,8 @@ func replay(
 	for requests := range batches {
 		for _, r := range requests {
 			study.Add(r)
-			fleets.add(r)
 		}
+		fleets.add(requests)
 		p.add(len(requests))
 	}
 	p.end()

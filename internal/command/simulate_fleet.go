@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -51,10 +52,17 @@ func newFleets(f *pflag.FlagSet, rule limiter.Rule) (*fleets, error) {
 	return s, nil
 }
 
-func (s *fleets) add(r sim.Request) {
+// add has requests arrive at all fleets, which run beside each other.
+func (s *fleets) add(requests []sim.Request) {
+	var running sync.WaitGroup
 	for _, f := range s.all {
-		f.Add(r)
+		running.Go(func() {
+			for _, r := range requests {
+				f.Add(r)
+			}
+		})
 	}
+	running.Wait()
 }
 
 // report ends the fleets, and returns what they did; nil: there are none.

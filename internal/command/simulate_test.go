@@ -79,6 +79,24 @@ func TestSimulatePage(t *testing.T) {
 	}
 }
 
+// TestSimulateFleet has a fleet of one node decide as one counter does, as it is alone.
+func TestSimulateFleet(t *testing.T) {
+	flags := []string{"--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m"}
+	ran := simulate(t, simulated, append(flags, "--nodes", "1", "--spread", "sticky", "--json")...)
+	var answer struct{ Fleet fleetReport }
+	if err := json.Unmarshal([]byte(ran.output), &answer); err != nil || len(answer.Fleet.Outcomes) != 3 {
+		t.Fatalf("%v, %v, output %s, want outcomes of three faults", err, ran.err, ran.output)
+	}
+	o := answer.Fleet.Outcomes[0]
+	if o.Admitted != 3 || o.Rejected != 2 || o.OverAdmitted != 0 || o.FalselyRejected != 0 {
+		t.Errorf("without a fault: %+v, want 3 admitted and 2 rejected, as by one counter", o)
+	}
+	ran = simulate(t, simulated, append(flags, "--nodes", "3")...)
+	if !strings.Contains(ran.output, "3 nodes, round trip 1ms, spread even, beside one counter") {
+		t.Errorf("%v, output %s, want the fleet", ran.err, ran.output)
+	}
+}
+
 func TestSimulateBounds(t *testing.T) {
 	flags := []string{"--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m"}
 	for _, test := range []struct {
@@ -108,6 +126,9 @@ func TestSimulateRefuses(t *testing.T) {
 		{simulated, "--limit 1/1m --fail-if keys>1", `no figure "keys": use one of rejected_keys, rejected_requests, worst_minute`},
 		{simulated, "--limit 1/1m --fail-if rejected_keys>NaN%", `"NaN%" is not a number: use one such as 100, or`},
 		{simulated, "--limit 1/1m --fail-if rejected_keys>100%", "100 % is never exceeded: use less than 100%"},
+		{simulated, "--limit 1/1m --nodes 1001", "--nodes: there are 1001 nodes: use 1 to 1000"},
+		{simulated, "--limit 1/1m --nodes 2 --rtt 2s", "--rtt: 2s is no round trip to a store: use 0s to 1s"},
+		{simulated, "--limit 1/1m --nodes 2 --spread odd", `--spread: "odd" is no spread: use even, sticky or zipf`},
 		{simulated, "--limit 1/1m --from yesterday", `"yesterday" is not an instant: use one such as`},
 		{simulated, "--limit 1/1m --format xml", `no format "xml": use json`},
 		{simulated, "--limit 1/1m --time when", `no column "when": use one of ts, client, cost`},

@@ -67,7 +67,7 @@ func TestSimulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := nodetest.Command("rate-limit", "simulate", log, "--time", "ts", "--duration", "0", "--key", "key",
-		"--limit", "100/1m", "--algorithms", "--json", "--html", file).Output()
+		"--limit", "100/1m", "--algorithms", "--nodes", "2", "--json", "--html", file).Output()
 	if err != nil {
 		t.Fatalf("simulate: %v", err)
 	}
@@ -75,6 +75,7 @@ func TestSimulation(t *testing.T) {
 		Keys        []struct{ Key string }
 		Algorithms  []struct{ Admitted, Rejected int64 }
 		Recommended struct{ Events int64 }
+		Fleet       struct{ Outcomes []struct{ Admitted int64 } }
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatal(err)
@@ -95,9 +96,18 @@ func TestSimulation(t *testing.T) {
 	b.awaitText("pre", fmt.Sprintf("limit %d/1m", report.Recommended.Events))
 	b.awaitText("table", report.Keys[0].Key)
 	b.eval(`document.querySelectorAll("details").forEach((d) => (d.open = true))`)
+	shows := func(n int64) {
+		t.Helper()
+		b.await(fmt.Sprint(n), fmt.Sprintf(`[...document.querySelectorAll("td")].some((e) => e.innerText.replaceAll(",", "") === "%d")`, n))
+	}
 	for _, a := range report.Algorithms {
-		b.await("the figures of all algorithms", fmt.Sprintf(
-			`[...document.querySelectorAll("td")].some((e) => e.innerText.replaceAll(",", "") === "%d")`, a.Admitted))
+		shows(a.Admitted)
+	}
+	for _, o := range report.Fleet.Outcomes {
+		shows(o.Admitted)
+	}
+	if len(report.Algorithms) == 0 || len(report.Fleet.Outcomes) == 0 {
+		t.Error("the report lacks algorithms or fleets")
 	}
 	if n := b.eval(`performance.getEntriesByType("resource").filter((e) => !e.name.startsWith("data:")).length`); n != 0.0 {
 		t.Errorf("the page loads %v files, want none", n)

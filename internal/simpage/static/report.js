@@ -1,4 +1,4 @@
-// The report, in the order of its questions: which limit, who, when, which algorithm.
+// The report, in the order of its questions: which limit, who, when, which algorithm, what fleet.
 const report = JSON.parse(document.getElementById("data").textContent);
 const percent = (share) => number(100 * share) + " %";
 
@@ -130,10 +130,22 @@ function algorithms() {
   }));
 }
 
+function fleet() {
+  const f = report.fleet;
+  if (!f) return;
+  const names = { none: "nothing fails", node_lost: "a node is lost", redis_away_1m: "Redis is away for a minute" };
+  section(`A fleet of ${f.nodes} nodes`,
+    element("p", { class: "note" }, `Round trip ${number(1000 * f.round_trip_seconds)} ms, spread ${f.spread}, beside one counter. Faults begin with its first rejection.`),
+    table("The fleet", ["fault", "admitted", "rejected", "over-admitted", "falsely rejected", "calls per 1000", "decided locally", "in the outage"],
+      f.outcomes.map((o) => [names[o.fault], o.admitted, o.rejected, o.over_admitted, o.falsely_rejected,
+        Math.round(o.calls_per_1000_requests), percent(o.decided_locally_share), o.decided_in_outage])));
+}
+
 summary();
 curve();
 who();
 when();
 algorithms();
+fleet();
 drawAll();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
