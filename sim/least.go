@@ -59,30 +59,48 @@ func (l *Least) Limits() []int64 {
 // A windowSum finds the largest sum of costs in any window: what a log or a fixed window has to
 // admit. A request alone in its window is admitted by any limit.
 type windowSum struct {
-	requests []stamped // those in the window that ends with the newest one; the first is at first
+	instants []int64 // of the requests in the window that ends with the newest one; the first is at first
+	costs    []int64 // of the same requests; nil while all are 1
 	first    int
 	sum      int64
 	most     int64
 	longest  int // the most requests in a window
 }
 
-type stamped struct{ at, cost int64 }
+// cost returns the cost of the ith request.
+func (w *windowSum) cost(i int) int64 {
+	if w.costs == nil {
+		return 1
+	}
+	return w.costs[i]
+}
 
 // add adds a request. Its window begins at start.
 func (w *windowSum) add(at, cost, start int64) {
-	for w.first < len(w.requests) && w.requests[w.first].at < start {
-		w.sum -= w.requests[w.first].cost
+	for w.first < len(w.instants) && w.instants[w.first] < start {
+		w.sum -= w.cost(w.first)
 		w.first++
 	}
-	if w.first > len(w.requests)/2 {
-		w.requests = w.requests[:copy(w.requests, w.requests[w.first:])]
+	if w.first > len(w.instants)/2 {
+		w.instants = w.instants[:copy(w.instants, w.instants[w.first:])]
+		if w.costs != nil {
+			w.costs = w.costs[:copy(w.costs, w.costs[w.first:])]
+		}
 		w.first = 0
 	}
-	w.requests = append(w.requests, stamped{at, cost})
+	if cost != 1 && w.costs == nil {
+		for range w.instants {
+			w.costs = append(w.costs, 1)
+		}
+	}
+	w.instants = append(w.instants, at)
+	if w.costs != nil || cost != 1 {
+		w.costs = append(w.costs, cost)
+	}
 	w.sum += cost
 	least := int64(1)
-	if len(w.requests)-w.first > 1 {
+	if len(w.instants)-w.first > 1 {
 		least = w.sum
 	}
-	w.most, w.longest = max(w.most, least), max(w.longest, len(w.requests)-w.first)
+	w.most, w.longest = max(w.most, least), max(w.longest, len(w.instants)-w.first)
 }
