@@ -125,6 +125,7 @@ tune: need-go ## Simulate what leases save and cost, for each algorithm and load
 bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in an hour
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
+	cd bench && $(GO) run ./simulate
 	cd bench && $(GO) build -o ../bin/peer ./peer
 	cd bench && $(GO) run ./fleet -peer ../bin/peer $(FLEETARGS)
 	$(GO) build -o bin/floor ./test/floor
@@ -141,7 +142,7 @@ fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
 bench-short: build need-redis
-	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short
+	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short && $(GO) run ./simulate -short
 
 tidy: need-go
 	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done

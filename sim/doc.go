@@ -8,6 +8,8 @@
 //   - the candidates: limits of one algorithm, which make the curve of a [Report]
 //   - the same limit under each algorithm
 //
+// Package fleet below it replays the same requests through many nodes that lease from one store.
+//
 // The package decides nothing itself: a [Replay] is a limiter.Rule and one limiter.Count per key.
 // It has no clock and does no I/O; time is that of the trace.
 package sim

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"math/bits"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
-)
+import "github.com/fleetlimit/fleetlimit/limiter"
 
 // Least finds the least limit that never rejects a key, for each key in one pass. The limit is a
 // number of events per window, and a bucket's burst is as large.
@@ -17,6 +13,8 @@ type Least struct {
 	window  int64 // µs
 	sums    []windowSum
 	buckets []densest
+	rule    *limiter.Rule // of a search for bursts
+	bursts  []backlog
 }
 
 // NewLeast returns a Least for limits of this kind of algorithm. window is the length of a window, in
@@ -25,13 +23,18 @@ func NewLeast(kind limiter.Kind, window int64) (l *Least, ok bool) {
 	return &Least{kind: kind, window: window}, kind != limiter.SlidingWindow
 }
 
+// NewLeastBurst returns a Least of bursts: the least burst of a token bucket at the rate of r.
+func NewLeastBurst(r *limiter.Rule) *Least { return &Least{kind: limiter.TokenBucket, rule: r} }
+
 // Add takes the next request into account.
 func (l *Least) Add(r Request) {
 	now := int64(r.At)
-	switch l.kind {
-	case limiter.TokenBucket:
+	switch {
+	case l.rule != nil:
+		at(&l.bursts, r.Key).add(now, r.Cost, l.rule)
+	case l.kind == limiter.TokenBucket:
 		at(&l.buckets, r.Key).add(now, r.Cost, l.window)
-	case limiter.FixedWindow:
+	case l.kind == limiter.FixedWindow:
 		at(&l.sums, r.Key).add(now, r.Cost, now-now%l.window)
 	default:
 		at(&l.sums, r.Key).add(now, r.Cost, now-l.window+1)
@@ -40,12 +43,15 @@ func (l *Least) Add(r Request) {
 
 // Limits returns the least limit of each key, by the keys' numbers.
 func (l *Least) Limits() []int64 {
-	limits := make([]int64, 0, len(l.buckets)+len(l.sums))
+	limits := make([]int64, 0, len(l.buckets)+len(l.sums)+len(l.bursts))
 	for i := range l.buckets {
 		limits = append(limits, l.buckets[i].least)
 	}
 	for i := range l.sums {
 		limits = append(limits, l.sums[i].most)
+	}
+	for i := range l.bursts {
+		limits = append(limits, l.bursts[i].least)
 	}
 	return limits
 }
@@ -53,99 +59,48 @@ func (l *Least) Limits() []int64 {
 // A windowSum finds the largest sum of costs in any window: what a log or a fixed window has to
 // admit. A request alone in its window is admitted by any limit.
 type windowSum struct {
-	requests []stamped // those in the window that ends with the newest one; the first is at first
+	instants []int64 // of the requests in the window that ends with the newest one; the first is at first
+	costs    []int64 // of the same requests; nil while all are 1
 	first    int
 	sum      int64
 	most     int64
 	longest  int // the most requests in a window
 }
 
-type stamped struct{ at, cost int64 }
+// cost returns the cost of the ith request.
+func (w *windowSum) cost(i int) int64 {
+	if w.costs == nil {
+		return 1
+	}
+	return w.costs[i]
+}
 
 // add adds a request. Its window begins at start.
 func (w *windowSum) add(at, cost, start int64) {
-	for w.first < len(w.requests) && w.requests[w.first].at < start {
-		w.sum -= w.requests[w.first].cost
+	for w.first < len(w.instants) && w.instants[w.first] < start {
+		w.sum -= w.cost(w.first)
 		w.first++
 	}
-	if w.first > len(w.requests)/2 {
-		w.requests = w.requests[:copy(w.requests, w.requests[w.first:])]
+	if w.first > len(w.instants)/2 {
+		w.instants = w.instants[:copy(w.instants, w.instants[w.first:])]
+		if w.costs != nil {
+			w.costs = w.costs[:copy(w.costs, w.costs[w.first:])]
+		}
 		w.first = 0
 	}
-	w.requests = append(w.requests, stamped{at, cost})
+	if cost != 1 && w.costs == nil {
+		for range w.instants {
+			w.costs = append(w.costs, 1)
+		}
+	}
+	w.instants = append(w.instants, at)
+	if w.costs != nil || cost != 1 {
+		w.costs = append(w.costs, cost)
+	}
 	w.sum += cost
 	least := int64(1)
-	if len(w.requests)-w.first > 1 {
+	if len(w.instants)-w.first > 1 {
 		least = w.sum
 	}
-	w.most, w.longest = max(w.most, least), max(w.longest, len(w.requests)-w.first)
-}
-
-// A densest finds the least limit L of a token bucket that refills at L per window and holds L:
-// requests from the ith to the jth, which cost S and take the time d, all pass if S <= L + L*d/window.
-// So L is the largest S*window/(window+d) of all i < j, rounded up.
-//
-// That is the steepest line from a point (arrival of i - window, cost before i) to the point (arrival
-// of j, cost up to j). The points from which a later line can be steeper than the steepest so far are
-// on the lower convex hull of all points, from the last edge on that is not steeper than it. They are
-// few: requests since the bucket was full last.
-type densest struct {
-	hull  []point // starts of lines, convex from below
-	total int64
-	least int64
-}
-
-type point struct{ x, y int64 }
-
-// slope is the steepness of a line: rise over run, run > 0.
-type slope struct{ rise, run int64 }
-
-func (p point) to(q point) slope { return slope{q.y - p.y, q.x - p.x} }
-
-// steeper reports whether s is steeper than t.
-func (s slope) steeper(t slope) bool {
-	hi, lo := bits.Mul64(uint64(s.rise), uint64(t.run))
-	thi, tlo := bits.Mul64(uint64(t.rise), uint64(s.run))
-	return hi > thi || hi == thi && lo > tlo
-}
-
-func (d *densest) add(at, cost, window int64) {
-	d.least = max(d.least, 1)
-	before := d.total
-	d.total += cost
-	end := point{at, d.total}
-
-	// Lines from earlier requests. The best start is where the hull stops being less steep than the line.
-	for len(d.hull) > 1 && !d.hull[0].to(d.hull[1]).steeper(slope{d.least, window}) {
-		d.hull = d.hull[1:]
-	}
-	if len(d.hull) > 0 {
-		i := 0
-		for i+1 < len(d.hull) && !d.hull[i].to(d.hull[i+1]).steeper(d.hull[i].to(end)) {
-			i++
-		}
-		if line := d.hull[i].to(end); line.steeper(slope{d.least, window}) {
-			d.least = line.timesUp(window)
-		}
-	}
-
-	// The point of this request becomes a start.
-	start := point{at - window, before}
-	if n := len(d.hull); n > 0 && d.hull[n-1].x == start.x {
-		return // the start of an earlier request of the same instant is lower
-	}
-	for n := len(d.hull); n > 1 && !d.hull[n-2].to(start).steeper(d.hull[n-2].to(d.hull[n-1])); n-- {
-		d.hull = d.hull[:n-1]
-	}
-	d.hull = append(d.hull, start)
-}
-
-// timesUp returns s times n, rounded up.
-func (s slope) timesUp(n int64) int64 {
-	hi, lo := bits.Mul64(uint64(s.rise), uint64(n))
-	q, rest := bits.Div64(hi, lo, uint64(s.run))
-	if rest > 0 {
-		q++
-	}
-	return int64(q)
+	w.most, w.longest = max(w.most, least), max(w.longest, len(w.instants)-w.first)
 }

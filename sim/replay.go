@@ -25,25 +25,32 @@ func NewReplay(r *limiter.Rule) *Replay { return &Replay{rule: r} }
 // Take decides the next request. A cost above what can be taken at once counts as that, as in the
 // gateway.
 func (p *Replay) Take(r Request) limiter.Decision {
-	d := p.count(r.Key).Take(p.rule, r.At, min(r.Cost, p.rule.Capacity()))
+	cost := min(r.Cost, p.rule.Capacity())
+	var d limiter.Decision
+	if size := p.rule.Algorithm.StateSize(); size > 0 {
+		d = p.state(r.Key, size).Take(p.rule, r.At, cost)
+	} else {
+		d = p.log(r.Key).Take(p.rule, r.At, cost)
+	}
 	p.add(r.Key, d.OK)
 	return d
 }
 
-// count returns the count of a key.
-func (p *Replay) count(k Key) limiter.Count {
-	size := p.rule.Algorithm.StateSize()
-	if size == 0 {
-		c := at(&p.logs, k)
-		if *c == nil {
-			*c = limiter.NewCount(p.rule.Algorithm)
-		}
-		return *c
-	}
+// state returns the count of a key that has size numbers.
+func (p *Replay) state(k Key, size int) limiter.State {
 	if need := (int(k) + 1) * size; need > len(p.numbers) {
 		p.numbers = append(p.numbers, make([]int64, need-len(p.numbers))...)
 	}
 	return limiter.State(p.numbers[int(k)*size:][:size])
+}
+
+// log returns the count of a key that grows.
+func (p *Replay) log(k Key) limiter.Count {
+	c := at(&p.logs, k)
+	if *c == nil {
+		*c = limiter.NewCount(p.rule.Algorithm)
+	}
+	return *c
 }
 
 func (s *Sum) add(k Key, ok bool) {

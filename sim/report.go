@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -13,7 +12,9 @@ type Report struct {
 	Trace      TraceSummary `json:"trace"`
 	Limit      Limit        `json:"limit"`
 	Curve      []Outcome    `json:"curve"`
+	KeyCurve   []KeyPoint   `json:"key_curve,omitempty"` // all least limits, exact
 	Touches    []Touch      `json:"touches"`
+	Recommends *Limit       `json:"recommended,omitempty"`
 	Keys       []KeyOutcome `json:"keys"`
 	Worst      *Minute      `json:"worst_minute,omitempty"`
 	Minutes    []Minute     `json:"minutes"`
@@ -46,27 +47,6 @@ type Outcome struct {
 	KeysShare        float64 `json:"keys_share"`
 }
 
-// A Touch is the least limit that rejects at most a share of the keys.
-type Touch struct {
-	KeysShare float64 `json:"keys_share"`
-	Limit     Limit   `json:"limit"`
-
-	// Exact is false if the limit is only the least of those that were tried.
-	Exact bool `json:"exact"`
-}
-
-// A KeyOutcome is what the limit in force does to one key.
-type KeyOutcome struct {
-	Key      string    `json:"key"`
-	Requests int64     `json:"requests"`
-	Rejected int64     `json:"rejected"`
-	First    time.Time `json:"first_rejection"`
-	Last     time.Time `json:"last_rejection"`
-
-	// Least is the least limit that never rejects the key, 0 if it is not known.
-	Least int64 `json:"least_limit,omitempty"`
-}
-
 // An Algorithm is what an algorithm does under the limit in force.
 type Algorithm struct {
 	Name        string  `json:"name"`
@@ -78,12 +58,10 @@ type Algorithm struct {
 	BytesPerKey float64 `json:"bytes_per_key"`
 }
 
-// shares are the shares of the keys of which a report names the least limits.
-var shares = []float64{0.01, 0.001, 0.0001, 0}
-
 // Report returns what the study has found. At most top keys are listed, those that are rejected
 // most first. name returns what to call a key.
 func (s *Study) Report(top int, name func(Key) string) *Report {
+	s.decide()
 	r := &Report{
 		Trace: TraceSummary{
 			Requests: s.inForce.Admitted + s.inForce.Rejected, Keys: len(s.rejections.keys),
@@ -101,7 +79,10 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	if s.least != nil {
 		least = s.least.Limits()
 	}
-	r.Touches = s.touches(least)
+	sorted := slices.Sorted(slices.Values(least))
+	r.KeyCurve = s.keyCurve(sorted)
+	r.Touches = s.touches(sorted)
+	r.Recommends = recommended(r.Touches)
 	r.Keys = s.rejections.report(top, name, least)
 	for i, m := range s.times.minutes {
 		if m.Rejected > 0 && (r.Worst == nil || m.Rejected > r.Worst.Rejected) {
@@ -116,53 +97,6 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 		})
 	}
 	return r
-}
-
-// touches returns the least limits that reject at most some shares of the keys.
-func (s *Study) touches(least []int64) []Touch {
-	keys := len(s.rejections.keys)
-	if keys == 0 {
-		return nil
-	}
-	sorted := slices.Sorted(slices.Values(least))
-	var touches []Touch
-	for _, part := range shares {
-		most := int(part * float64(keys))
-		if sorted != nil {
-			limit := limitOf(s.rule)
-			limit.Events = sorted[keys-1-most]
-			touches = append(touches, Touch{part, limit, true})
-			continue
-		}
-		i := slices.IndexFunc(s.candidates, func(c *Replay) bool { return c.KeysRejected <= most })
-		if i >= 0 {
-			touches = append(touches, Touch{part, limitOf(s.candidates[i].rule), false})
-		}
-	}
-	return touches
-}
-
-// report returns the keys that are rejected most.
-func (k *rejections) report(top int, name func(Key) string, least []int64) []KeyOutcome {
-	var hit []Key
-	for i := range k.keys {
-		if k.keys[i].rejected > 0 {
-			hit = append(hit, Key(i))
-		}
-	}
-	slices.SortFunc(hit, func(a, b Key) int {
-		return cmp.Or(cmp.Compare(k.keys[b].rejected, k.keys[a].rejected), cmp.Compare(a, b))
-	})
-	outcomes := make([]KeyOutcome, 0, min(top, len(hit)))
-	for _, n := range hit[:min(top, len(hit))] {
-		key := &k.keys[n]
-		o := KeyOutcome{Key: name(n), Requests: key.requests, Rejected: key.rejected, First: key.first.Time(), Last: key.last.Time()}
-		if least != nil {
-			o.Least = least[n]
-		}
-		outcomes = append(outcomes, o)
-	}
-	return outcomes
 }
 
 func limitOf(r *limiter.Rule) Limit {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -53,14 +52,16 @@ func AllAlgorithms() []limiter.Algorithm {
 
 // A Study replays a trace and finds out whom limits reject. It is used by one goroutine.
 type Study struct {
-	rule  *limiter.Rule
-	first limiter.Instant
-	last  limiter.Instant
+	rule    *limiter.Rule
+	first   limiter.Instant
+	last    limiter.Instant
+	pending []Request // that are not decided yet
 
 	inForce    *Replay
 	rejections rejections
 	times      timeline
 	least      *Least // nil: not to be found in one pass
+	leastBurst bool   // least is of bursts at the rate of the rule
 	candidates []*Replay
 	algorithms comparison
 }
@@ -72,10 +73,10 @@ func New(o Options) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{rule: rule, inForce: NewReplay(rule)}
-	if o.Rule.Limit.Burst == 0 || o.Rule.Algorithm.Kind != limiter.TokenBucket {
-		if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
-			s.least = least
-		}
+	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind == limiter.TokenBucket; s.leastBurst {
+		s.least = NewLeastBurst(rule)
+	} else if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
+		s.least = least
 	}
 	if o.Candidates == nil {
 		o.Candidates = Ladder(o.Rule.Limit)
@@ -109,6 +110,10 @@ func compareRates(a, b limiter.Limit) int {
 	return cmp.Or(cmp.Compare(rate(a), rate(b)), cmp.Compare(a.Burst, b.Burst))
 }
 
+// batch is how many requests are decided together, limit by limit: so the counts of one limit stay in
+// the caches of the processor.
+const batch = 4096
+
 // Add takes the next request into account. Requests come in the order of their instants.
 func (s *Study) Add(r Request) {
 	if r.At < s.last {
@@ -118,70 +123,33 @@ func (s *Study) Add(r Request) {
 		s.first = r.At
 	}
 	s.last = r.At
-	d := s.inForce.Take(r)
-	s.rejections.add(r, d.OK)
-	s.times.add(r.At, d.OK)
+	if s.pending = append(s.pending, r); len(s.pending) == batch {
+		s.decide()
+	}
+}
+
+// decide decides the requests that are pending.
+func (s *Study) decide() {
+	for _, r := range s.pending {
+		d := s.inForce.Take(r)
+		s.rejections.add(r, d.OK)
+		s.times.add(r.At, d.OK)
+	}
 	if s.least != nil {
-		s.least.Add(r)
+		for _, r := range s.pending {
+			s.least.Add(r)
+		}
 	}
 	for _, c := range s.candidates {
-		if c != s.inForce {
+		if c == s.inForce {
+			continue
+		}
+		for _, r := range s.pending {
 			c.Take(r)
 		}
 	}
-	s.algorithms.take(r)
-}
-
-// A rejections keeps who was rejected, when and how often.
-type rejections struct{ keys []keyRejections }
-
-type keyRejections struct {
-	requests, rejected int64
-	first, last        limiter.Instant // rejections
-}
-
-func (k *rejections) add(r Request, ok bool) {
-	key := at(&k.keys, r.Key)
-	key.requests++
-	if ok {
-		return
+	for _, r := range s.pending {
+		s.algorithms.take(r)
 	}
-	if key.rejected == 0 {
-		key.first = r.At
-	}
-	key.rejected++
-	key.last = r.At
-}
-
-// A timeline counts requests by minute.
-type timeline struct {
-	begin   int64 // the first minute, since the Unix epoch
-	minutes []Minute
-}
-
-// A Minute is what became of the requests of one minute.
-type Minute struct {
-	At       time.Time `json:"at"`
-	Admitted int64     `json:"admitted"`
-	Rejected int64     `json:"rejected"`
-}
-
-// maxMinutes bounds a timeline: a year. Later requests count in its last minute.
-const maxMinutes = 366 * 24 * 60
-
-func (t *timeline) add(at limiter.Instant, ok bool) {
-	const minute = int64(time.Minute / time.Microsecond)
-	n := int64(at) / minute
-	if t.minutes == nil {
-		t.begin = n
-	}
-	for i := min(n-t.begin, maxMinutes); int64(len(t.minutes)) <= i; {
-		t.minutes = append(t.minutes, Minute{At: time.Unix((t.begin+int64(len(t.minutes)))*60, 0).UTC()})
-	}
-	m := &t.minutes[min(n-t.begin, maxMinutes)]
-	if ok {
-		m.Admitted++
-	} else {
-		m.Rejected++
-	}
+	s.pending = s.pending[:0]
 }

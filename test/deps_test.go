@@ -140,16 +140,25 @@ var policy = []struct {
 		allow:    []string{module + "/internal/adminapi", module + "/internal/live", "github.com/caddyserver/caddy/v2"},
 		reason:   "the page is files, and a client of the admin API",
 	}, {
+		packages: module + "/internal/simpage",
+		allow:    []string{module + "/internal/page"},
+		reason:   "a report is shown as JSON, whatever it says, with the charts of the operator's page",
+	}, {
 		packages: module + "/internal/command",
 		allow: []string{
-			module + "/internal/adminapi", module + "/rules", module + "/config", module + "/limiter", module + "/sim",
-			module + "/sim/logs", "github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
+			module + "/internal/adminapi", module + "/internal/simpage", module + "/rules", module + "/config", module + "/limiter",
+			module + "/sim", module + "/sim/fleet", module + "/sim/logs", "github.com/caddyserver/...",
+			"github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
 	}, {
 		packages: module + "/sim",
 		allow:    []string{module + "/limiter"},
 		reason:   "the simulator decides by the calculators of the core, and neither reads files nor a clock",
+	}, {
+		packages: module + "/sim/fleet",
+		allow:    []string{module + "/limiter", module + "/limiter/lease", module + "/limiter/leasetest", module + "/sim"},
+		reason:   "a simulated fleet is the leases that gateways use, on the specification of a store",
 	}, {
 		packages: module + "/sim/logs",
 		allow: []string{

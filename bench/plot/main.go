@@ -21,6 +21,7 @@ var figures = []struct {
 }{
 	{"algorithms.svg", drawAlgorithms},
 	{"sub-windows.svg", drawSubWindows},
+	{"accuracy.svg", drawAccuracy},
 }
 
 func main() {
@@ -33,5 +34,6 @@ func main() {
 		}
 	}
 	fmt.Println(algorithmsTable())
-	fmt.Print(subWindowsTable())
+	fmt.Println(subWindowsTable())
+	fmt.Print(accuracyTable())
 }

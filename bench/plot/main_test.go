@@ -27,7 +27,7 @@ func TestTablesAreUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{algorithmsTable(), subWindowsTable()} {
+	for _, table := range []string{algorithmsTable(), subWindowsTable(), accuracyTable()} {
 		if !strings.Contains(string(page), table) {
 			t.Errorf("docs/algorithms.md lacks this table, which 'go run ./plot' prints:\n%s", table)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -59,9 +60,16 @@ func (p *progress) line(passed time.Duration) string {
 	line := fmt.Sprintf("%d requests, %.0f a second", p.requests, float64(p.requests)/passed.Seconds())
 	if part := float64(p.size.read.Load()) / float64(max(1, p.size.whole)); p.size.whole > 0 && part > 0 && part <= 1 {
 		left := time.Duration(float64(passed) * (1 - part) / part).Round(time.Second)
-		line += fmt.Sprintf(", %.0f %%, %v left", 100*part, left)
+		line = fmt.Sprintf("%s %.0f %%, %v left, %s", bar(part), 100*part, left, line)
 	}
 	return line
+}
+
+// bar draws a part of a whole.
+func bar(part float64) string {
+	const width = 20
+	full := int(part * width)
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
 
 func (p *progress) end() {

@@ -36,9 +36,13 @@ are clients' addresses, or the field of --key.
 Lines that cannot be read are counted and shown. If they are more than 1 % of
 a log, that is an error.
 
-With --fail-if, the exit code is 1 if more is rejected by the first limit.`,
+With --fail-if, the exit code is 1 if the first limit rejects more. Bounds are
+of rejected_keys, rejected_requests and worst_minute (requests rejected in it),
+as a number or a percentage; several are joined by "or".`,
 		Example: `  caddy rate-limit simulate access.log --limit 100/1m
   caddy rate-limit simulate access.log --key request.headers.X-Api-Key --limit 60/1m,100/1m,200/1m
+  caddy rate-limit simulate access.log --limit 100/1m --algorithms --html report.html
+  caddy rate-limit simulate access.log --limit 100/1m --nodes 20 --spread sticky
   caddy rate-limit simulate access.log --limit 100/1m --fail-if "rejected_keys > 0.1%"`,
 		RunE: runSimulate,
 		Args: argumentsBetween(1, -1),
@@ -47,6 +51,9 @@ With --fail-if, the exit code is 1 if more is rejected by the first limit.`,
 	f.String("limit", "", "Limits to try, such as 60/1m,100/1m; the first is the one in force")
 	f.String("algorithm", "token_bucket", `How they are counted, such as "sliding_window 10"`)
 	f.Bool("algorithms", false, "Compare all algorithms under the first limit")
+	f.Int("nodes", 0, "Also simulate a fleet of so many nodes that share the first limit")
+	f.Duration("rtt", time.Millisecond, "Round trip from these nodes to Redis")
+	f.String("spread", "even", "How requests are spread over these nodes: even, sticky (by key) or zipf")
 	f.String("format", "", "json, combined, csv or tsv; default: as the first line looks")
 	f.String("key", "", "Field of the key, such as request.headers.X-Api-Key; default: the client's address")
 	f.String("cost", "", "Field of the cost of a request; default: 1")
@@ -56,7 +63,8 @@ With --fail-if, the exit code is 1 if more is rejected by the first limit.`,
 	f.String("to", "", "Leave out requests from then on")
 	f.Int("top", 10, "How many of the rejected keys to list")
 	f.Uint64("seed", 1, "Seed by which requests of one second are spread, in logs without fractions")
-	f.String("fail-if", "", `Bound such as "rejected_keys > 0.1%" or "rejected_requests > 1%"`)
+	f.String("html", "", "Also write the report to this file, as a page with charts")
+	f.String("fail-if", "", `Bounds such as "rejected_keys > 0.1% or worst_minute > 100"`)
 	return cmd
 }
 
@@ -65,7 +73,8 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
-	bound, err := failIf(cmd.Flags())
+	failIf, _ := cmd.Flags().GetString("fail-if")
+	bounds, err := parseFailBounds(failIf)
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
@@ -77,12 +86,16 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
+	fleets, err := newFleets(cmd.Flags(), options.Rule)
+	if err != nil {
+		return wrongUsage(cmd, err)
+	}
 	sources, size, closeAll, err := openLogs(cmd, args, options.Rule.Limit.Window)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	keys, summaries, err := replay(study, sources, from, to, newProgress(cmd.ErrOrStderr(), size))
+	keys, summaries, err := replay(study, fleets, sources, from, to, newProgress(cmd.ErrOrStderr(), size))
 	if err != nil {
 		return err
 	}
@@ -90,9 +103,12 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	top, _ := cmd.Flags().GetInt("top")
-	report := &simulation{summaries, study.Report(max(0, top), keys.Name)}
+	report := &simulation{summaries, study.Report(max(0, top), keys.Name), fleets.report()}
 	if len(report.Curve) == 0 || report.Trace.Requests == 0 {
 		return errors.New("the logs have no requests in this span: use other logs, or other --from and --to")
+	}
+	if err := writePage(cmd.Flags(), report); err != nil {
+		return err
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		out := json.NewEncoder(cmd.OutOrStdout())
@@ -103,7 +119,7 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 		report.print(t)
 		err = t.Flush()
 	}
-	if err == nil && bound.exceeded(report.Report) {
+	if err == nil && bounds.exceeded(report.Report) {
 		cmd.SilenceErrors = true // the report says it
 		err = errNotOK
 	}
@@ -114,10 +130,13 @@ func runSimulate(cmd *cobra.Command, args []string) error {
 type simulation struct {
 	Logs []logs.Summary `json:"logs"`
 	*sim.Report
+	Fleet *fleetReport `json:"fleet,omitempty"`
 }
 
-// replay has a study take the requests of logs. Reading and deciding run beside each other.
-func replay(study *sim.Study, sources []logs.Source, from, to limiter.Instant, p *progress) (*sim.Keys, []logs.Summary, error) {
+// replay has a study and fleets take the requests of logs. Reading and deciding run beside each other.
+func replay(
+	study *sim.Study, fleets *fleets, sources []logs.Source, from, to limiter.Instant, p *progress,
+) (*sim.Keys, []logs.Summary, error) {
 	const batch, ahead = 4096, 8
 	batches := make(chan []sim.Request, ahead)
 	keys := new(sim.Keys)
@@ -138,6 +157,7 @@ func replay(study *sim.Study, sources []logs.Source, from, to limiter.Instant, p
 		for _, r := range requests {
 			study.Add(r)
 		}
+		fleets.add(requests)
 		p.add(len(requests))
 	}
 	p.end()

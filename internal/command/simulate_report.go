@@ -3,14 +3,12 @@ package command
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/sim"
@@ -39,7 +37,7 @@ func (r *simulation) print(t *table) {
 	for _, o := range untilNone(r.Curve) {
 		mark := ""
 		if o.InForce {
-			mark = "first"
+			mark = "in force"
 		}
 		t.row(rate(o.Limit), mark, o.KeysRejected, percent(o.KeysShare), o.RequestsRejected, percent(o.RequestsShare))
 	}
@@ -51,9 +49,10 @@ func (r *simulation) print(t *table) {
 	}
 	if len(r.Keys) > 0 {
 		t.line("")
-		t.row("KEY", "REQUESTS", "REJECTED", "FIRST", "LAST", "LEAST LIMIT")
+		t.row("KEY", "REQUESTS", "REJECTED", "FIRST", "LAST", "LONGEST", "LEAST LIMIT")
 		for _, k := range r.Keys {
-			t.row(k.Key, k.Requests, k.Rejected, k.First, k.Last, orNone(k.Least))
+			longest := time.Duration(k.Longest * float64(time.Second)).Round(time.Millisecond)
+			t.row(k.Key, k.Requests, k.Rejected, k.First, k.Last, longest, orNone(k.Least))
 		}
 	}
 	if len(r.Algorithms) > 0 {
@@ -64,13 +63,17 @@ func (r *simulation) print(t *table) {
 				math.Ceil(a.BytesPerKey))
 		}
 	}
+	if r.Fleet != nil {
+		r.Fleet.print(t)
+	}
 	t.line("")
 	for _, touch := range r.Touches {
 		t.line("%s", touchSentence(touch))
 	}
-	if limit, ok := recommended(r.Touches); ok {
+	if r.Recommends != nil {
 		t.line("")
-		t.line("Recommended: limit %s", rate(limit))
+		t.line("Recommended, as it rejects at most 0.1 %% of the keys; for the Caddyfile:")
+		t.line("limit %s", rate(*r.Recommends))
 	}
 }
 
@@ -103,24 +106,6 @@ func touchSentence(t sim.Touch) string {
 	return rate(t.Limit) + " is the least of these limits that rejects " + who
 }
 
-// recommendedShare is the share of the keys that the recommended limit may reject.
-const recommendedShare = 0.001
-
-// recommended returns the limit that rejects at most 0.1 % of the keys, rounded up to two digits.
-func recommended(touches []sim.Touch) (sim.Limit, bool) {
-	i := slices.IndexFunc(touches, func(t sim.Touch) bool { return t.KeysShare == recommendedShare })
-	if i < 0 {
-		return sim.Limit{}, false
-	}
-	limit := touches[i].Limit
-	digit := int64(1)
-	for limit.Events/digit >= 100 {
-		digit *= 10
-	}
-	limit.Events = (limit.Events + digit - 1) / digit * digit
-	return limit, true
-}
-
 // rate returns a limit as it is written in a Caddyfile.
 func rate(l sim.Limit) string {
 	window := time.Duration(math.Round(l.WindowSeconds * float64(time.Second)))
@@ -146,35 +131,4 @@ func sparkline(minutes []sim.Minute) string {
 		line.WriteRune(heights[(n*int64(len(heights)-1)+most-1)/most])
 	}
 	return line.String()
-}
-
-// A failBound is what --fail-if says. The zero value is never exceeded.
-type failBound struct {
-	keys, requests bool
-	share          float64
-}
-
-var failBoundForm = regexp.MustCompile(`^\s*rejected_(keys|requests)\s*>\s*([0-9.]+)\s*%\s*$`)
-
-func failIf(f *pflag.FlagSet) (failBound, error) {
-	text, _ := f.GetString("fail-if")
-	if text == "" {
-		return failBound{}, nil
-	}
-	form := failBoundForm.FindStringSubmatch(text)
-	if form == nil {
-		return failBound{}, fmt.Errorf("--fail-if: %q is no bound: use rejected_keys > 0.1%% or rejected_requests > 1%%", text)
-	}
-	n, err := strconv.ParseFloat(form[2], 64)
-	if err != nil {
-		return failBound{}, fmt.Errorf("--fail-if: %q is not a percentage: use one such as 0.1%%", form[2])
-	}
-	return failBound{keys: form[1] == "keys", requests: form[1] == "requests", share: n / 100}, nil
-}
-
-// exceeded reports whether the first limit rejects more.
-func (b failBound) exceeded(r *sim.Report) bool {
-	i := slices.IndexFunc(r.Curve, func(o sim.Outcome) bool { return o.InForce })
-	o := r.Curve[i]
-	return b.keys && o.KeysShare > b.share || b.requests && o.RequestsShare > b.share
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -32,22 +33,23 @@ span      2023-11-14T22:13:20Z  2023-11-14T22:13:23Z
 requests  5
 keys      2
 
-LIMIT  -      KEYS REJECTED  -     REQUESTS REJECTED  -
-2/1m   first  1              50 %  2                  40 %
-5/1m   -      0              0 %   0                  0 %
+LIMIT  -         KEYS REJECTED  -     REQUESTS REJECTED  -
+2/1m   in force  1              50 %  2                  40 %
+5/1m   -         0              0 %   0                  0 %
 
 rejected by minute, at most 2: █
 worst minute: 2023-11-14T22:13:00Z, 2 of 5 requests rejected
 
-KEY  REQUESTS  REJECTED  FIRST                 LAST                  LEAST LIMIT
-a    4         2         2023-11-14T22:13:21Z  2023-11-14T22:13:23Z  4
+KEY  REQUESTS  REJECTED  FIRST                 LAST                  LONGEST  LEAST LIMIT
+a    4         2         2023-11-14T22:13:21Z  2023-11-14T22:13:23Z  2s       4
 
 4/1m is the least limit that rejects at most 1 % of the keys
 4/1m is the least limit that rejects at most 0.1 % of the keys
 4/1m is the least limit that rejects at most 0.01 % of the keys
 4/1m is the least limit that rejects no key
 
-Recommended: limit 4/1m
+Recommended, as it rejects at most 0.1 % of the keys; for the Caddyfile:
+limit 4/1m
 `
 	_, report, _ := strings.Cut(ran.output, "\n")
 	if ran.err != nil || report != want {
@@ -60,6 +62,41 @@ Recommended: limit 4/1m
 	}
 }
 
+// TestSimulatePage checks that the page has the figures of the JSON.
+func TestSimulatePage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	ran := simulate(t, simulated, "--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m", "--json", "--html", file)
+	page, err := os.ReadFile(file)
+	if err != nil || ran.err != nil {
+		t.Fatal(err, ran.err)
+	}
+	var figures bytes.Buffer
+	if err := json.Compact(&figures, []byte(ran.output)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(page, figures.Bytes()) {
+		t.Errorf("the page lacks the figures %s", &figures)
+	}
+}
+
+// TestSimulateFleet has a fleet of one node decide as one counter does, as it is alone.
+func TestSimulateFleet(t *testing.T) {
+	flags := []string{"--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m"}
+	ran := simulate(t, simulated, append(flags, "--nodes", "1", "--spread", "sticky", "--json")...)
+	var answer struct{ Fleet fleetReport }
+	if err := json.Unmarshal([]byte(ran.output), &answer); err != nil || len(answer.Fleet.Outcomes) != 3 {
+		t.Fatalf("%v, %v, output %s, want outcomes of three faults", err, ran.err, ran.output)
+	}
+	o := answer.Fleet.Outcomes[0]
+	if o.Admitted != 3 || o.Rejected != 2 || o.OverAdmitted != 0 || o.FalselyRejected != 0 {
+		t.Errorf("without a fault: %+v, want 3 admitted and 2 rejected, as by one counter", o)
+	}
+	ran = simulate(t, simulated, append(flags, "--nodes", "3")...)
+	if !strings.Contains(ran.output, "3 nodes, round trip 1ms, spread even, beside one counter") {
+		t.Errorf("%v, output %s, want the fleet", ran.err, ran.output)
+	}
+}
+
 func TestSimulateBounds(t *testing.T) {
 	flags := []string{"--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m"}
 	for _, test := range []struct {
@@ -67,7 +104,8 @@ func TestSimulateBounds(t *testing.T) {
 		want  error
 	}{
 		{"rejected_keys > 49%", errNotOK}, {"rejected_keys > 50%", nil}, {"rejected_requests>39.9%", errNotOK},
-		{" rejected_requests > 40 % ", nil},
+		{" rejected_requests > 40 % ", nil}, {"rejected_keys > 0", errNotOK}, {"rejected_keys > 1", nil},
+		{"rejected_keys > 1 or worst_minute > 1", errNotOK}, {"worst_minute > 40%", nil},
 	} {
 		if ran := simulate(t, simulated, append(flags, "--fail-if", test.bound)...); !errors.Is(ran.err, test.want) || ran.output == "" {
 			t.Errorf("%s: error = %v, want %v, output %q", test.bound, ran.err, test.want, ran.output)
@@ -84,7 +122,13 @@ func TestSimulateRefuses(t *testing.T) {
 		{simulated, "--limit 100", `"100" is not a rate: use`},
 		{simulated, "--limit 1/1m,block", "block rejects nobody or all: use a rate"},
 		{simulated, "--limit 1/1m --algorithm leaky", `algorithm is "leaky": use token_bucket`},
-		{simulated, "--limit 1/1m --fail-if much", "is no bound: use rejected_keys > 0.1%"},
+		{simulated, "--limit 1/1m --fail-if much", `--fail-if: "much": there is no >: use a bound such as`},
+		{simulated, "--limit 1/1m --fail-if keys>1", `no figure "keys": use one of rejected_keys, rejected_requests, worst_minute`},
+		{simulated, "--limit 1/1m --fail-if rejected_keys>NaN%", `"NaN%" is not a number: use one such as 100, or`},
+		{simulated, "--limit 1/1m --fail-if rejected_keys>100%", "100 % is never exceeded: use less than 100%"},
+		{simulated, "--limit 1/1m --nodes 1001", "--nodes: there are 1001 nodes: use 1 to 1000"},
+		{simulated, "--limit 1/1m --nodes 2 --rtt 2s", "--rtt: 2s is no round trip to a store: use 0s to 1s"},
+		{simulated, "--limit 1/1m --nodes 2 --spread odd", `--spread: "odd" is no spread: use even, sticky or zipf`},
 		{simulated, "--limit 1/1m --from yesterday", `"yesterday" is not an instant: use one such as`},
 		{simulated, "--limit 1/1m --format xml", `no format "xml": use json`},
 		{simulated, "--limit 1/1m --time when", `no column "when": use one of ts, client, cost`},
@@ -115,7 +159,7 @@ func TestSimulateStandardInput(t *testing.T) {
 func TestProgress(t *testing.T) {
 	p := &progress{size: &meter{whole: 200}, requests: 1000}
 	p.size.read.Store(50)
-	if got, want := p.line(2*time.Second), "1000 requests, 500 a second, 25 %, 6s left"; got != want {
+	if got, want := p.line(2*time.Second), "[#####...............] 25 %, 6s left, 1000 requests, 500 a second"; got != want {
 		t.Errorf("progress = %q, want %q", got, want)
 	}
 }

@@ -108,3 +108,9 @@ func onlyGet(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Allow", "GET, HEAD")
 	return caddy.APIError{HTTPStatus: http.StatusMethodNotAllowed, Err: errors.New("this is read: use GET or HEAD")}
 }
+
+// Text returns a file of the page, for pages that are elsewhere. It has none with a wrong name.
+func Text(name string) string {
+	text, _ := static.ReadFile("static/" + name)
+	return string(text)
+}

@@ -24,22 +24,28 @@ const (
 func (s *Store) run() {
 	ticker := time.NewTicker(tick * time.Microsecond)
 	defer ticker.Stop()
-	var all []due
-	for n := 0; ; n++ {
+	for {
 		select {
 		case <-s.stop:
 			return
 		case <-ticker.C:
+			s.Attend()
 		}
-		now := s.now()
-		all = s.wheel.take(now, min(maxDuePerTick, s.background.room()), all[:0])
-		for _, d := range all {
-			s.attend(d, now)
-		}
-		clear(all)
-		if n%sweepEvery == 0 {
-			s.sweep(n/sweepEvery%sweepParts, now)
-		}
+	}
+}
+
+// Attend attends to the accounts that are due. Only the caller of a store with Options.Attended calls
+// it, one call after the other.
+func (s *Store) Attend() {
+	now, n := s.now(), s.attended
+	s.attended++
+	s.due = s.wheel.take(now, min(maxDuePerTick, s.background.room()), s.due[:0])
+	for _, d := range s.due {
+		s.attend(d, now)
+	}
+	clear(s.due)
+	if n%sweepEvery == 0 {
+		s.sweep(n/sweepEvery%sweepParts, now)
 	}
 }
 

@@ -27,6 +27,10 @@ type Options struct {
 	// never go back. Default: the store's own clock, see [Store.At].
 	Clock func() limiter.Instant
 
+	// Attended has the store start no goroutine. Instead, Attend is to be called about every 10 ms of
+	// Clock: so a simulation can go through hours in seconds.
+	Attended bool
+
 	// Observe is called after each call to the lender with how long it took and how it failed, if
 	// it did. It must not block. Default: nothing.
 	Observe func(took time.Duration, err error)

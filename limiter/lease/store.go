@@ -26,6 +26,9 @@ type Store struct {
 	mu    sync.Mutex       // guards what follows
 	zones map[string]*Zone // that are open, by name
 
+	attended int   // how often Attend was called
+	due      []due // room for those that it attends to
+
 	stop    chan struct{}
 	closing sync.Once
 	janitor sync.WaitGroup
@@ -36,8 +39,8 @@ var (
 	_ limiter.Operator = (*Store)(nil)
 )
 
-// New returns a store without zones that leases from lender, and starts its goroutine. Close ends
-// it.
+// New returns a store without zones that leases from lender, and starts its goroutine unless it is
+// attended. Close ends it.
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{
 		lender: lender, options: o.withDefaults(), clock: newClock(time.Now()), zones: make(map[string]*Zone), stop: make(chan struct{}),
@@ -46,7 +49,9 @@ func New(lender limiter.Lender, o Options) *Store {
 		s.options.Clock = s.Now
 	}
 	s.wheel.next = int64(s.now()) / tick
-	s.janitor.Go(s.run)
+	if !s.options.Attended {
+		s.janitor.Go(s.run)
+	}
 	return s
 }
 

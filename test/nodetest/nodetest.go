@@ -40,6 +40,9 @@ func run(m *testing.M) (int, error) {
 	return redistest.Run(m), nil
 }
 
+// Command returns a command of the Caddy that the nodes run.
+func Command(args ...string) *exec.Cmd { return exec.Command(binary, args...) }
+
 const module = "github.com/fleetlimit/fleetlimit"
 
 // Build returns the path of the program cmd/caddy. make builds it once for all tests, and has its

@@ -1,0 +1,91 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/sim"
+)
+
+// failBounds are what --fail-if says: several are joined by "or". None is never exceeded.
+type failBounds []failBound
+
+// A failBound is a figure of the limit in force with the most that it may be.
+type failBound struct {
+	figure  failFigure
+	percent bool
+	most    float64
+}
+
+// A failFigure returns a count and what it is a share of.
+type failFigure func(r *sim.Report, inForce *sim.Outcome) (n, of float64)
+
+var failFigures = map[string]failFigure{
+	"rejected_keys": func(r *sim.Report, o *sim.Outcome) (n, of float64) {
+		return float64(o.KeysRejected), float64(r.Trace.Keys)
+	},
+	"rejected_requests": func(r *sim.Report, o *sim.Outcome) (n, of float64) {
+		return float64(o.RequestsRejected), float64(r.Trace.Requests)
+	},
+	"worst_minute": func(r *sim.Report, _ *sim.Outcome) (n, of float64) {
+		if r.Worst == nil {
+			return 0, 0
+		}
+		return float64(r.Worst.Rejected), float64(r.Worst.Rejected + r.Worst.Admitted)
+	},
+}
+
+// parseFailBounds parses bounds such as "rejected_keys > 0.1% or worst_minute > 100".
+func parseFailBounds(text string) (failBounds, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all failBounds
+	for _, part := range strings.Split(text, " or ") {
+		b, err := parseFailBound(part)
+		if err != nil {
+			return nil, fmt.Errorf("--fail-if: %q: %w", strings.TrimSpace(part), err)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+func parseFailBound(text string) (failBound, error) {
+	name, number, ok := strings.Cut(text, ">")
+	if !ok {
+		return failBound{}, errors.New("there is no >: use a bound such as rejected_keys > 0.1%")
+	}
+	figure := failFigures[strings.TrimSpace(name)]
+	if figure == nil {
+		names := strings.Join(slices.Sorted(maps.Keys(failFigures)), ", ")
+		return failBound{}, fmt.Errorf("there is no figure %q: use one of %s", strings.TrimSpace(name), names)
+	}
+	b := failBound{figure: figure}
+	digits, percent := strings.CutSuffix(strings.TrimSpace(number), "%")
+	most, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	switch {
+	case err != nil || !(most >= 0):
+		return failBound{}, fmt.Errorf("%q is not a number: use one such as 100, or a percentage such as 0.1%%", strings.TrimSpace(number))
+	case percent && most >= 100:
+		return failBound{}, fmt.Errorf("%g %% is never exceeded: use less than 100%%", most)
+	}
+	b.percent, b.most = percent, most
+	return b, nil
+}
+
+// exceeded reports whether the limit in force rejects more than one of the bounds says.
+func (all failBounds) exceeded(r *sim.Report) bool {
+	i := slices.IndexFunc(r.Curve, func(o sim.Outcome) bool { return o.InForce })
+	return slices.ContainsFunc(all, func(b failBound) bool {
+		n, of := b.figure(r, &r.Curve[i])
+		if b.percent {
+			return 100*n > b.most*of
+		}
+		return n > b.most
+	})
+}

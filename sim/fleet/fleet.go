@@ -1,0 +1,111 @@
+// Package fleet replays the requests of a trace through a fleet of gateways: nodes that lease from one
+// store, by the code of package lease that gateways run. It tells what leases cost beside one
+// counter: what is admitted or rejected otherwise, and how often the store is called.
+//
+// Time is that of the trace. A call takes the round trip, by which the clock of its node goes on. Nodes
+// do nothing at the same time: a request is decided before the next one arrives.
+package fleet
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/sim"
+)
+
+// Options say what fleet is simulated.
+type Options struct {
+	Rule      limiter.Rule
+	Nodes     int
+	RoundTrip time.Duration // from a node to the store and back
+	Spread    Spread
+	Seed      uint64 // of the choice of nodes
+}
+
+// MaxNodes bounds Options.Nodes.
+const MaxNodes = 1000
+
+// A Fleet replays a trace under one fault, beside a single counter. It is used by one goroutine.
+type Fleet struct {
+	options Options
+	fault   Fault
+	rule    *limiter.Rule
+	central *sim.Replay
+	store   store
+	nodes   []*node
+	choose  chooser
+	now     limiter.Instant
+	faultAt limiter.Instant // 0: it has not begun
+	keys    []int64         // requests that were admitted of a key, less those that a single counter admits
+	sums    Outcome
+}
+
+// New returns a fleet of which one part fails.
+func New(o Options, f Fault) (*Fleet, error) {
+	if o.Nodes < 1 || o.Nodes > MaxNodes {
+		return nil, fmt.Errorf("there are %d nodes: use 1 to %d", o.Nodes, MaxNodes)
+	}
+	rule, err := limiter.NewRule(o.Rule)
+	if err != nil {
+		return nil, err
+	}
+	fleet := &Fleet{options: o, fault: f, rule: rule, central: sim.NewReplay(rule)}
+	fleet.store = store{algorithm: rule.Algorithm}
+	fleet.choose = chooser{o.Spread, o.Nodes, rand.New(rand.NewPCG(o.Seed, 0))}
+	return fleet, nil
+}
+
+// Add has the next request arrive at one of the nodes. Requests come in the order of their instants.
+func (f *Fleet) Add(r sim.Request) {
+	f.advance(r.At)
+	for len(f.nodes) < f.options.Nodes {
+		f.nodes = append(f.nodes, f.newNode())
+	}
+	central := f.central.Take(r)
+	if !central.OK && f.faultAt == 0 {
+		f.faultAt = r.At
+		if f.fault == NodeLost {
+			f.nodes[0] = f.newNode() // the old one returns nothing
+		}
+	}
+	f.store.away = f.fault == StoreAway && f.faultAt != 0 && r.At < f.faultAt+awayFor
+	d := f.nodes[f.choose.node(r.Key)].take(r, min(r.Cost, f.rule.Capacity()))
+	f.count(r.Key, d, central.OK)
+}
+
+// Close ends the nodes.
+func (f *Fleet) Close() {
+	for _, n := range f.nodes {
+		n.store.Close()
+	}
+}
+
+const (
+	// attendEvery is how often nodes attend to their leases, and idleAfter after what time without a
+	// request all leases have expired. Both are in µs.
+	attendEvery = 50_000
+	idleAfter   = 60_000_000
+)
+
+// advance has the time until an instant pass.
+func (f *Fleet) advance(to limiter.Instant) {
+	for until := min(to, f.now+idleAfter); f.now+attendEvery <= until && f.nodes != nil; {
+		f.now += attendEvery
+		for _, n := range f.nodes {
+			n.store.Attend()
+		}
+	}
+	f.now = max(f.now, to)
+}
+
+// take decides a request.
+func (n *node) take(r sim.Request, cost int64) limiter.Decision {
+	var room [4]byte
+	takes := [1]limiter.Take{{Rule: n.rule, Key: binary.LittleEndian.AppendUint32(room[:0], uint32(r.Key)), Cost: cost}}
+	_ = n.store.Take(context.Background(), n.clock(), takes[:]) // the decision says that the store was away
+	return takes[0].Decision
+}

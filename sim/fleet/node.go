@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
+	"github.com/fleetlimit/fleetlimit/sim"
+)
+
+// A store has the counts of all keys, as Redis has.
+type store struct {
+	algorithm limiter.Algorithm
+	ledgers   []*leasetest.Ledger // by key
+	away      bool
+	calls     int64
+}
+
+// incarnation is the only one of the store.
+const incarnation = 1
+
+func (s *store) ledger(key []byte) *leasetest.Ledger {
+	k := int(binary.LittleEndian.Uint32(key))
+	for k >= len(s.ledgers) {
+		s.ledgers = append(s.ledgers, nil)
+	}
+	if s.ledgers[k] == nil {
+		s.ledgers[k] = leasetest.NewLedger(s.algorithm)
+	}
+	return s.ledgers[k]
+}
+
+// A node is a gateway, and its connection to the store.
+type node struct {
+	limiter.Lender // nil: leases need Lend, Lag and Refusal alone
+	fleet          *Fleet
+	store          *lease.Store
+	rule           *limiter.Rule
+	ahead          limiter.Instant // its clock, while that is ahead of the fleet's
+}
+
+func (f *Fleet) newNode() *node {
+	n := &node{fleet: f}
+	n.store = lease.New(n, lease.Options{Clock: n.clock, Attended: true, Nodes: func() int { return f.options.Nodes }})
+	rule := f.options.Rule
+	rule.Zone = n.store.Open("simulation")
+	n.rule, _ = limiter.NewRule(rule) // New has checked it
+	return n
+}
+
+func (n *node) clock() limiter.Instant { return max(n.fleet.now, n.ahead) }
+
+// Lend implements [limiter.Lender]. The clock of the node goes on by the time of the call.
+func (n *node) Lend(requests []limiter.LeaseRequest, written func(), done func(error)) {
+	if written != nil {
+		written()
+	}
+	s := &n.fleet.store
+	if s.away {
+		done(n.Refusal(nil))
+		return
+	}
+	s.calls++
+	way := limiter.Instant(n.fleet.options.RoundTrip.Microseconds() / 2)
+	n.ahead = n.clock() + way
+	ledgers := make([]*leasetest.Ledger, len(requests))
+	for i := range requests {
+		ledgers[i] = s.ledger(requests[i].Key)
+	}
+	leasetest.Lend(incarnation, n.ahead, ledgers, requests)
+	n.ahead += way
+	done(nil)
+}
+
+// Lag implements [limiter.Lender].
+func (n *node) Lag() time.Duration { return 0 }
+
+// Refusal implements [limiter.Lender].
+func (n *node) Refusal([]byte) error {
+	if n.fleet.store.away {
+		return fmt.Errorf("fleet: the store is away: %w", limiter.ErrNotAsked)
+	}
+	return nil
+}
+
+// A chooser says at which node a request arrives.
+type chooser struct {
+	spread Spread
+	nodes  int
+	rng    *rand.Rand
+}
+
+func (c *chooser) node(k sim.Key) int {
+	switch c.spread {
+	case Sticky:
+		const golden = 0x9e3779b9 // spreads numbers that follow each other
+		return int(uint32(k)*golden>>8) % c.nodes
+	case Zipf:
+		for {
+			if i := c.rng.IntN(c.nodes); c.rng.Float64() < 1/float64(i+1) {
+				return i
+			}
+		}
+	default:
+		return c.rng.IntN(c.nodes)
+	}
+}

@@ -1,0 +1,40 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A timeline counts requests by minute.
+type timeline struct {
+	begin   int64 // the first minute, since the Unix epoch
+	minutes []Minute
+}
+
+// A Minute is what became of the requests of one minute.
+type Minute struct {
+	At       time.Time `json:"at"`
+	Admitted int64     `json:"admitted"`
+	Rejected int64     `json:"rejected"`
+}
+
+// maxMinutes bounds a timeline: a year. Later requests count in its last minute.
+const maxMinutes = 366 * 24 * 60
+
+func (t *timeline) add(at limiter.Instant, ok bool) {
+	const minute = int64(time.Minute / time.Microsecond)
+	n := int64(at) / minute
+	if t.minutes == nil {
+		t.begin = n
+	}
+	for i := min(n-t.begin, maxMinutes); int64(len(t.minutes)) <= i; {
+		t.minutes = append(t.minutes, Minute{At: time.Unix((t.begin+int64(len(t.minutes)))*60, 0).UTC()})
+	}
+	m := &t.minutes[min(n-t.begin, maxMinutes)]
+	if ok {
+		m.Admitted++
+	} else {
+		m.Rejected++
+	}
+}
