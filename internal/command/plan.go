@@ -35,7 +35,10 @@ func planCommand() *cobra.Command {
 			case len(text) == 0:
 				return nil, errors.New("there is no configuration file: use --config")
 			}
-			return &apiRequest{method: http.MethodPost, path: "plan", body: text, header: http.Header{"Content-Type": {"application/json"}}}, nil
+			return &apiRequest{
+				method: http.MethodPost, path: "plan", body: text, config: text,
+				header: http.Header{"Content-Type": {"application/json"}},
+			}, nil
 		},
 		print: printPlan,
 		ok:    func(answer *adminapi.Plan) bool { return !failIfReset || !answer.Resets },

@@ -23,7 +23,8 @@ type apiRequest struct {
 	path   string // below /rate_limit/
 	query  url.Values
 	header http.Header
-	body   any // a []byte is sent as it is, nil is none, anything else becomes JSON
+	body   any    // a []byte is sent as it is, nil is none, anything else becomes JSON
+	config []byte // that --config names, which has the address of the admin endpoint; nil: it is not read yet
 }
 
 func getRequest(path string) *apiRequest { return &apiRequest{method: http.MethodGet, path: path} }
@@ -93,7 +94,7 @@ func (r *apiRequest) send(cmd *cobra.Command) (body []byte, etag string, err err
 
 // open is as send for an answer that the caller reads.
 func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
-	address, err := adminAddress(cmd.Flags())
+	address, err := adminAddress(cmd.Flags(), r.config)
 	if err != nil {
 		return nil, err
 	}
@@ -130,12 +131,13 @@ func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 	return resp, nil
 }
 
-// adminAddress returns the address of the admin endpoint.
-func adminAddress(f *pflag.FlagSet) (string, error) {
+// adminAddress returns the address of the admin endpoint. known is the configuration of the flags, nil:
+// it has not been read.
+func adminAddress(f *pflag.FlagSet, known []byte) (string, error) {
 	address, _ := f.GetString("address")
 	config, _ := f.GetString("config")
 	adapter, _ := f.GetString("adapter")
-	address, err := caddycmd.DetermineAdminAPIAddress(address, nil, config, adapter)
+	address, err := caddycmd.DetermineAdminAPIAddress(address, known, config, adapter)
 	if err != nil {
 		return "", fmt.Errorf("reading the address of the admin endpoint from %s: %w: use --address", config, err)
 	}

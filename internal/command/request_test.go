@@ -50,7 +50,7 @@ func TestAdminAddress(t *testing.T) {
 		if err := cmd.ParseFlags(tc.args); err != nil {
 			t.Fatal(err)
 		}
-		got, err := adminAddress(cmd.Flags())
+		got, err := adminAddress(cmd.Flags(), nil)
 		if got != tc.want || (tc.fail != "") != (err != nil) || err != nil && !strings.Contains(err.Error(), tc.fail) {
 			t.Errorf("adminAddress of %q = %q, %v; want %q, %q", tc.args, got, err, tc.want, tc.fail)
 		}

@@ -92,7 +92,7 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
 		return nil
 	}
-	if found.Charged > 0 {
+	if found.Charged+len(found.Concurrent) > 0 {
 		e.keys = append(e.keys, zoneKey{z.Usage, found.Key})
 		e.noteKey(z.Usage, found.Template)
 	}

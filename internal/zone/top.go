@@ -3,6 +3,7 @@ package zone
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -123,6 +124,11 @@ func newCountedRules(z *Zone, inForce *zoneRules, endpoint string, now time.Time
 				c.add(i, e.name(), r)
 			}
 		}
+		for _, p := range e.concurrent {
+			if p != nil && c.byID[p.CountID] == nil { // the endpoint has no limit of a rate
+				c.add(i, e.name(), &rule{Policy: *p})
+			}
+		}
 	}
 	return c
 }
@@ -146,6 +152,9 @@ func (c *countedRules) add(place int, endpoint string, r *rule) {
 func (c *countedRules) ruleOf(k *usedKey) *rule {
 	p := c.byID[k.Rule]
 	all := p.rules
+	if all[0].Concurrent != nil {
+		return all[0]
+	}
 	if entries := c.keys.Of([]byte(k.Key)); entries != nil {
 		if o := entries.overrideAt(c.now, p.place); o != nil {
 			all = make([]*rule, len(p.rules))
@@ -168,10 +177,18 @@ func limitIDOf(r *limiter.Rule) uint32 {
 	return r.LimitID()
 }
 
+// limitText returns the limit of r as in the Caddyfile.
+func (r *rule) limitText() string {
+	if r.Concurrent != nil {
+		return fmt.Sprintf("concurrent %d", r.Concurrent.Limit)
+	}
+	return r.limit.String()
+}
+
 // describe returns a key as operators read it. A key that may be a secret is shown shortened.
 func (c *countedRules) describe(k *usedKey, show bool) adminapi.TopKey {
 	return adminapi.TopKey{
-		ShownKey: c.show(k, show), Limit: k.rule.limit.String(),
+		ShownKey: c.show(k, show), Limit: k.rule.limitText(),
 		Demand: rounded(k.taken + k.rejected), Taken: rounded(k.taken), Rejected: rounded(k.rejected),
 		Error: rounded(max(0, k.error)), Utilisation: rounded(k.utilisation()),
 	}

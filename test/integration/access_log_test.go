@@ -10,7 +10,8 @@ import (
 func TestAccessLogHasDecisions(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(g.caddyfile("", "log\n"+zoneSite("limit 2/1h\ndeny_key bad\non_missing_key skip\n}\n"+
-		"allow 198.51.100.1\ndeny 203.0.113.7\nzone all {\nkey all\nlimit 1000000/8760h\nalgorithm fixed_window")))
+		"allow 198.51.100.1\ndeny 203.0.113.7\nzone all {\nmatch {\nnot path /at-once\n}\nkey all\nlimit 1000000/8760h\nalgorithm fixed_window\n}\n"+
+		"zone at_once {\nmatch {\npath /at-once\n}\nkey all\nconcurrent 9")))
 	field := func(path string, headers ...string) any {
 		t.Helper()
 		g.get(path, headers...)
@@ -41,5 +42,9 @@ func TestAccessLogHasDecisions(t *testing.T) {
 		if got := fmt.Sprint(field(fmt.Sprint("/", i), tc.headers...)); got != tc.want {
 			t.Errorf("request %d: rate_limit = %s, want %s", i, got, tc.want)
 		}
+	}
+	const atOnce = "map[decision:admitted key_hash:5ef5ef0364b6 remaining:8 source:store zone:at_once]"
+	if got := fmt.Sprint(field("/at-once")); got != atOnce {
+		t.Errorf("rate_limit of a zone with concurrent alone = %s, want %s", got, atOnce)
 	}
 }

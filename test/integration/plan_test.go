@@ -182,6 +182,9 @@ func TestPlanCommand(t *testing.T) {
 	if got, errors, code := s.exec(line); code != 1 || !strings.Contains(got, "counts reset  key: ") {
 		t.Errorf("%s: exit code %d, %s%s", line, code, got, errors)
 	}
+	if _, errors, _ := s.exec(line); strings.Count(errors, "using config from file") != 1 {
+		t.Errorf("%s reads the file several times, or says nothing: %s", line, errors)
+	}
 	if got, errors, code := s.exec("caddy rate-limit plan --config none"); code != 2 {
 		t.Errorf("without a file: exit code %d, %s%s", code, got, errors)
 	}

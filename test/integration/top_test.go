@@ -33,6 +33,13 @@ const topZone = `
 			limit 50/1h
 			mode strict
 		}
+		zone at_once {
+			match {
+				path /at-once
+			}
+			key {header.X-User}
+			concurrent 9
+		}
 	}
 	respond hello`
 
@@ -100,6 +107,9 @@ func TestAdminTop(t *testing.T) {
 		if used := g.top("user", "?by=utilisation&limit=1")[0]; used["utilisation"].(float64) <= 1 {
 			t.Errorf("the key that uses most of its limit = %v, want one above it, as its events came at once", used)
 		}
+
+		send(3, "GET", "/at-once", "X-User: one")
+		g.checkTop("at_once", "", "one - concurrent 9")
 
 		// The limit in force is shown, also if it is that of an override or was changed.
 		g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "pro", "limit": "1000/1h", "id": "o"}`).is(201)
