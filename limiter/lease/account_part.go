@@ -17,8 +17,10 @@ const (
 	// before it ends. A bucket that is far from full has none to spare: see pressed.
 	partFactor = 1.5
 
-	// partEvents is how many events a part has at once, in takes.
-	partEvents = 8
+	// partEvents is how many events a part has at once, in takes. A large bucket that is nearly full
+	// lends a fraction of it, if that is more.
+	partEvents   = 8
+	partFraction = 500
 
 	// lowPart is which fraction of the events at once is left when a part is renewed.
 	lowPart = 6
@@ -77,13 +79,15 @@ func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (eve
 	if nodes <= fewNodes && h.scarce(r) && int64(h.scarceFor)*1000+h.sinceBase(now) < longBurst {
 		return 0, 0
 	}
-	factor := partFactor
+	factor, events := partFactor, partEvents*max(1, unit)
 	if h.pressed(r) {
 		factor = 1
+	} else {
+		events = max(events, r.Capacity()/partFraction)
 	}
 	refill, per := r.Rate()
 	s := math.Ceil(factor * h.demandRate(r) * float64(per) / float64(refill) * limiter.Shares)
-	return partEvents * max(1, unit), int64(min(s, limiter.Shares))
+	return events, int64(min(s, limiter.Shares))
 }
 
 // hasPart reports whether there is a part that has not been returned.

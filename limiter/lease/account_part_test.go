@@ -90,7 +90,7 @@ func TestPartAccruesMoreThanFits(t *testing.T) {
 	}
 }
 
-// TestWantPart wants events for eight takes, and a share of one and a half times the demand, or of
+// TestWantPart wants events for eight takes, or a 500th of a bucket that is nearly full, and a share of one and a half times the demand, or of
 // the demand alone when more than a fifth of the bucket is used. In a small fleet it wants nothing of
 // a bucket that is scarce for less than half a second.
 func TestWantPart(t *testing.T) {
@@ -99,12 +99,12 @@ func TestWantPart(t *testing.T) {
 		rate                      float64
 		used, unit, events, share int64
 	}{
-		{0, 0, 0, 8, 0},
-		{9.95, 0, 1, 8, 612},
-		{9.95, 1200, 1, 8, 612},
+		{0, 0, 0, 12, 0},
+		{9.95, 0, 1, 12, 612},
+		{9.95, 1200, 1, 12, 612},
 		{9.95, 1201, 1, 8, 408},
 		{9.95, 0, 3, 24, 612},
-		{99.5, 0, 1, 8, 4096},
+		{99.5, 0, 1, 12, 4096},
 	} {
 		a := withPart(r, 8, 0, test.used, test.rate)
 		if events, share := a.wantPart(r, partSent, test.unit, 1); events != test.events || share != test.share {
@@ -137,8 +137,8 @@ func TestRequestReturnsPart(t *testing.T) {
 	r, a := bucketRule(t), newAccount()
 	var l limiter.LeaseRequest
 	a.request(r, partSent, 1, 0, &l)
-	if l.Returns != [2]limiter.Return{} || l.Want != 8 {
-		t.Errorf("first request = %+v, want it to return nothing and to want 8 events", l)
+	if l.Returns != [2]limiter.Return{} || l.Want != 12 {
+		t.Errorf("first request = %+v, want it to return nothing and to want a 500th of the bucket", l)
 	}
 	a = withPart(r, 8, 2048, 100, 0)
 	a.take(r, arrived+sec, 30, new(limiter.Decision))
@@ -191,7 +191,7 @@ func TestRefillKeepsPart(t *testing.T) {
 	a.requestRefill(r, now, 22*ms, &l) // by then, 0.61 of the demand is left
 	kept := a.leased(r, now)
 	want := [2]limiter.Return{1: {Events: limiter.Events{At: partAt, N: 8 - kept}, Spent: 5, Share: 2048}}
-	if kept != 3 || l.Returns != want || l.Want != 8 || l.Share == 0 {
+	if kept != 3 || l.Returns != want || l.Want != 12 || l.Share == 0 {
 		t.Errorf("refill = %+v, which keeps %d, want 3 to be kept and %+v to be returned", l, kept, want)
 	}
 	if got := a.leased(r, now+sec); got != 3 {

@@ -18,7 +18,7 @@ func TestExpiredLeasesAreReturned(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				r := n.rule(limiter.Rule{
 					Algorithm: limiter.Algorithm{Kind: kind},
-					Limit:     limiter.Limit{Events: 100_000, Window: time.Hour},
+					Limit:     limiter.Limit{Events: 90_000, Window: time.Hour},
 				})
 				taken := n.warm(r, "key")
 				n.waitForReturns()
@@ -47,7 +47,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				r := n.rule(limiter.Rule{
 					Algorithm: limiter.Algorithm{Kind: kind},
-					Limit:     limiter.Limit{Events: 100_000, Window: time.Minute},
+					Limit:     limiter.Limit{Events: 90_000, Window: time.Minute},
 				})
 				n.warm(r, "key")
 				for i := range 600 {

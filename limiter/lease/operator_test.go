@@ -310,7 +310,7 @@ func TestDropDenials(t *testing.T) {
 // the store counts it against what the bucket has after the reset.
 func TestDropKeepsParts(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 100_000, Window: time.Hour}})
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 4000, Window: time.Hour}})
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.reset(r, "key")
 		n.Drop(r, []byte("key"))
