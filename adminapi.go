@@ -35,7 +35,7 @@ func (adminAPI) Routes() []caddy.AdminRoute { return operatorPage.Routes() }
 type process struct{}
 
 // Running implements adminapi.Process.
-func (process) Running() adminapi.Configuration {
+func (process) Running() adminapi.Running {
 	if running := newRunningApp(); running != nil {
 		return running
 	}
@@ -76,16 +76,16 @@ func newRunningApp() *runningApp {
 	return &runningApp{app, app.rulesInForce()}
 }
 
-// Schema implements adminapi.Configuration.
+// Schema implements adminapi.Running.
 func (a *runningApp) Schema() rules.Schema { return ruleSchema{&a.app.set} }
 
-// Watcher implements adminapi.Configuration.
+// Watcher implements adminapi.Running.
 func (a *runningApp) Watcher() *rules.Watcher { return a.app.watcher.Watcher }
 
-// StoreName implements adminapi.Configuration.
+// StoreName implements adminapi.Running.
 func (a *runningApp) StoreName() string { return a.app.store.Name() }
 
-// Mismatches implements adminapi.Configuration.
+// Mismatches implements adminapi.Running.
 func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
 	for _, m := range a.app.store.Mismatches() {
 		all = append(all, adminapi.Mismatch{Zone: m.Zone, Node: m.Node, Settings: m.Settings, Nodes: m.Nodes})
@@ -93,15 +93,15 @@ func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
 	return all
 }
 
-// UntrustedProxy implements adminapi.Configuration.
+// UntrustedProxy implements adminapi.Running.
 func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy {
 	return a.app.requests.UntrustedProxy.Load()
 }
 
-// NodeCount implements adminapi.Configuration.
+// NodeCount implements adminapi.Running.
 func (a *runningApp) NodeCount() int { return a.app.store.Nodes() }
 
-// Nodes implements adminapi.Configuration.
+// Nodes implements adminapi.Running.
 func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
 	store := a.app.store
 	nodes, err := store.ListNodes(ctx)
@@ -119,20 +119,20 @@ func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
 	return answer, nil
 }
 
-// Keys implements adminapi.Configuration.
+// Keys implements adminapi.Running.
 func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.Keys(&key) }
 
-// Inspect implements adminapi.Configuration.
+// Inspect implements adminapi.Running.
 func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
 	return a.Snapshot.Inspect(ctx, a.app.store, zone, r)
 }
 
-// Doubts implements adminapi.Configuration.
+// Doubts implements adminapi.Running.
 func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []string {
 	return a.Snapshot.Doubts(ctx, a.app.store, key, counted)
 }
 
-// Top implements adminapi.Configuration.
+// Top implements adminapi.Running.
 func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery) (*adminapi.Top, error) {
 	view, fleet := usage.TopOf(zone), (*adminapi.TopFleet)(nil)
 	if q.Fleet {
@@ -153,7 +153,7 @@ func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery)
 	return top, nil
 }
 
-// Operation implements adminapi.Configuration.
+// Operation implements adminapi.Running.
 func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
 	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
 	counts, err := a.CountsOf(&key, action.Endpoint)
@@ -194,4 +194,4 @@ func (ruleSchema) EmergencyLimit(text string) error {
 }
 
 // Interface guard.
-var _ adminapi.Configuration = (*runningApp)(nil)
+var _ adminapi.Running = (*runningApp)(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/explain"
 )
 
-// Explain implements adminapi.Configuration.
+// Explain implements adminapi.Running.
 func (a *runningApp) Explain(ctx context.Context, asked *adminapi.ExplainRequest) (*adminapi.Explanation, error) {
 	answer, err := explain.Explain(ctx, a.app.http, handlers{a.app}, asked)
 	if err == nil {

@@ -8,10 +8,10 @@
 //	              defined once, in the app
 //	caddyfile.go  the directive and the global option of Caddyfiles
 //	handler.go    one request
-//	routes.go     what the routes around the handlers show about zones; writable.go, about addresses;
+//	routes.go     what the routes around the handlers show about zones and addresses;
 //	              unreached.go, which requests do not come to them
 //	rules.go      the rules in force
-//	plan.go       what a reload would change; reload.go, what it has changed
+//	plan.go       what a reload would change, and what it has changed
 //	explain.go    what would happen to a request
 //	adminapi.go   what the admin API needs of the process and of the running configuration
 //	drain.go      what happens when Caddy begins to shut down

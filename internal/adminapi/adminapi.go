@@ -1,6 +1,6 @@
 // Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests,
 // changes the rules, and writes answers. What needs the app or a compiled zone is behind [Process]
-// and [Configuration], which the root package implements. openapi.json describes the whole API.
+// and [Running], which the root package implements. openapi.json describes the whole API.
 //
 // Each resource has a file with its answers and its handlers. The client, the command
 // `caddy rate-limit`, uses the answers, and the defaults and maxima of requests.
@@ -21,7 +21,7 @@ var OpenAPI []byte
 // A Process is the Caddy process that the API shows and changes. It outlives configurations.
 type Process interface {
 	// Running returns the running configuration, or nil if that limits nothing.
-	Running() Configuration
+	Running() Running
 
 	// Starting reports whether no configuration has run yet, so that one may limit something soon.
 	Starting() bool
@@ -53,9 +53,9 @@ type EmergencySwitch interface {
 	End(by string) bool
 }
 
-// A Configuration is the running configuration with the rules in force. Its methods need zones and
+// Running is the running configuration with the rules in force. Its methods need zones and
 // endpoints that exist. The endpoint "" means all of the zone.
-type Configuration interface {
+type Running interface {
 	// Schema returns what rules can refer to.
 	Schema() rules.Schema
 

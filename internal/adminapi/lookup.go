@@ -36,7 +36,7 @@ func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
 }
 
 // namesAny reports whether key names any of the keys of requests.
-func namesAny(c Configuration, key rules.Key, of [][]byte) bool {
+func namesAny(c Running, key rules.Key, of [][]byte) bool {
 	keys, err := c.Keys(key) // an override that has become wrong names none
 	return err == nil && slices.ContainsFunc(keys, func(k []byte) bool {
 		return slices.ContainsFunc(of, func(other []byte) bool { return bytes.Equal(k, other) })

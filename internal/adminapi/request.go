@@ -34,7 +34,7 @@ const (
 )
 
 // runningOf returns the running configuration. The admin endpoint of Caddy answers before that runs.
-func runningOf(p Process) (Configuration, error) {
+func runningOf(p Process) (Running, error) {
 	if c := p.Running(); c != nil {
 		return c, nil
 	}
@@ -45,7 +45,7 @@ func runningOf(p Process) (Configuration, error) {
 }
 
 // zoneOf returns the running configuration, and the name of its zone that the path of r has.
-func zoneOf(p Process, r *http.Request) (c Configuration, zone string, err error) {
+func zoneOf(p Process, r *http.Request) (c Running, zone string, err error) {
 	if c, err = runningOf(p); err != nil {
 		return nil, "", err
 	}
@@ -61,7 +61,7 @@ func zoneOf(p Process, r *http.Request) (c Configuration, zone string, err error
 }
 
 // checkEndpoint refuses an endpoint that a zone does not have.
-func checkEndpoint(c Configuration, zone, endpoint string) error {
+func checkEndpoint(c Running, zone, endpoint string) error {
 	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
 		return apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
 	}

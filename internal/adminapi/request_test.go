@@ -89,8 +89,8 @@ type idleProcess struct {
 	starting bool
 }
 
-func (idleProcess) Running() Configuration { return nil }
-func (p idleProcess) Starting() bool       { return p.starting }
+func (idleProcess) Running() Running { return nil }
+func (p idleProcess) Starting() bool { return p.starting }
 
 // A client that comes while Caddy starts has to try again.
 func TestNothingRuns(t *testing.T) {

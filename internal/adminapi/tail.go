@@ -99,7 +99,7 @@ func addressesIn(key string) netip.Prefix {
 
 // keysInZones returns the keys of requests that key names, by zone. It returns an error if it can
 // be a key of none of zones, which are all if it is empty.
-func keysInZones(c Configuration, key rules.Key, zones []string) (map[string][][]byte, error) {
+func keysInZones(c Running, key rules.Key, zones []string) (map[string][][]byte, error) {
 	var first error
 	keys := make(map[string][][]byte)
 	for _, name := range c.Schema().Zones() {
@@ -124,7 +124,7 @@ func keysInZones(c Configuration, key rules.Key, zones []string) (map[string][][
 }
 
 // newTailRequest reads the query of r.
-func newTailRequest(c Configuration, r *http.Request) (*tailRequest, error) {
+func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 	query := r.URL.Query()
 	err := checkTailQuery(c, query)
 	if err != nil {
@@ -153,7 +153,7 @@ func newTailRequest(c Configuration, r *http.Request) (*tailRequest, error) {
 }
 
 // checkTailQuery refuses what would follow something else than was meant.
-func checkTailQuery(c Configuration, query url.Values) error {
+func checkTailQuery(c Running, query url.Values) error {
 	zones := c.Schema().Zones()
 	for _, name := range query["zone"] {
 		if name != EmergencyZone && !slices.Contains(zones, name) {

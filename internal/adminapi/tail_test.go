@@ -22,8 +22,8 @@ type fakeProcess struct {
 	tails *Tails
 }
 
-func (p fakeProcess) Tails() *Tails          { return p.tails }
-func (p fakeProcess) Running() Configuration { return fakeConfiguration{} }
+func (p fakeProcess) Tails() *Tails    { return p.tails }
+func (p fakeProcess) Running() Running { return fakeConfiguration{} }
 
 // publish publishes n decisions.
 func (p fakeProcess) publish(n int) {
@@ -36,7 +36,7 @@ func (p fakeProcess) publish(n int) {
 	}
 }
 
-type fakeConfiguration struct{ Configuration }
+type fakeConfiguration struct{ Running }
 
 func (fakeConfiguration) Schema() rules.Schema { return fakeSchema{} }
 

@@ -119,7 +119,7 @@ const (
 )
 
 // topOf returns the keys that use a zone most. It waits for other nodes if it is about them.
-func topOf(ctx context.Context, c Configuration, zone string, q *TopQuery) (*Top, error) {
+func topOf(ctx context.Context, c Running, zone string, q *TopQuery) (*Top, error) {
 	ctx, cancel := context.WithTimeout(ctx, topPatience)
 	defer cancel()
 	for {

@@ -67,7 +67,7 @@ func newChange(r *http.Request, note string) (c rules.Change, err error) {
 
 // update writes a version with change, in which apply has changed the document. If apply is nil,
 // there are only actions.
-func update(ctx context.Context, c Configuration, change rules.Change, apply func(*rules.Document) error) (
+func update(ctx context.Context, c Running, change rules.Change, apply func(*rules.Document) error) (
 	*WrittenVersion, error,
 ) {
 	if apply != nil {

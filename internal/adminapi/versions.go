@@ -77,7 +77,7 @@ func storeError(err error) error {
 }
 
 // versionOf returns the version that the path of r names.
-func versionOf(c Configuration, r *http.Request) (*rules.Version, error) {
+func versionOf(c Running, r *http.Request) (*rules.Version, error) {
 	text := r.PathValue("number")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
@@ -87,7 +87,7 @@ func versionOf(c Configuration, r *http.Request) (*rules.Version, error) {
 }
 
 // numbered returns the version with a number. Version 0 has no rules.
-func numbered(ctx context.Context, c Configuration, number int64) (*rules.Version, error) {
+func numbered(ctx context.Context, c Running, number int64) (*rules.Version, error) {
 	if number == 0 {
 		return &rules.Version{Document: new(rules.Document)}, nil
 	}

@@ -17,8 +17,8 @@ import (
 // An idle process has no configuration.
 type idle struct{ adminapi.Process }
 
-func (idle) Running() adminapi.Configuration { return nil }
-func (idle) Starting() bool                  { return false }
+func (idle) Running() adminapi.Running { return nil }
+func (idle) Starting() bool            { return false }
 
 // All viewers get the same bytes, and the goroutine ends with the last of them.
 func TestViewersShareSnapshots(t *testing.T) {

@@ -89,8 +89,8 @@ func TestFileIsKept(t *testing.T) {
 // A process whose configuration limits nothing.
 type idle struct{ adminapi.Process }
 
-func (idle) Running() adminapi.Configuration { return nil }
-func (idle) Starting() bool                  { return false }
+func (idle) Running() adminapi.Running { return nil }
+func (idle) Starting() bool            { return false }
 
 func TestSiteRefuses(t *testing.T) {
 	const json = "application/json"
