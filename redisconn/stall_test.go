@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package redisconn
 
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -18,8 +19,8 @@ func TestReplyToStalledProcess(t *testing.T) {
 	c := New(Options{Addresses: []string{redistest.Shared(t).Addr}})
 	self := os.Getpid()
 	goOn := exec.Command("sh", "-c", fmt.Sprintf("while sleep 0.3; do kill -CONT %d || exit; done", self))
-	// The shell ends with this process and not with this test: the process may stop some time after
-	// the call that stops it has returned, and something has to have it go on then.
+	// The shell ends with this process and not with this test, so that it goes on whatever becomes of
+	// the test.
 	if err := goOn.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func TestReplyToStalledProcess(t *testing.T) {
 		call := &Call{Script: count, Keys: []string{"stalled"}, Args: []any{n}}
 		stalled := make(chan struct{})
 		call.Written = func() {
-			_ = syscall.Kill(self, syscall.SIGSTOP)
+			stallProcess()
 			close(stalled)
 		}
 		if c.Do(t.Context(), call); call.Err != nil {
@@ -37,4 +38,13 @@ func TestReplyToStalledProcess(t *testing.T) {
 		}
 		<-stalled // the reply may come before the process has stopped
 	}
+}
+
+// stallProcess stops this process and returns when it goes on. The signal is for the thread of its
+// caller, which gets it before it returns from the kernel. A signal for the whole process may go to
+// another thread, so that the process stops some time later, before the next call is written.
+func stallProcess() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGSTOP)
 }
