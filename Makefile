@@ -122,10 +122,11 @@ model: need-go need-redis ## Play 10,000 random fleets that lease, and 1,000 his
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load
 	$(GO) test -count=1 -run Tune -v ./limiter/leasetest -tune.all
 
-bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in an hour
+bench: build need-redis need-postgres ## Measure against the baselines of docs/benchmarks.md, in an hour
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
 	cd bench && $(GO) run ./simulate
+	cd bench && $(GO) run ./rules
 	cd bench && $(GO) build -o ../bin/peer ./peer
 	cd bench && $(GO) run ./fleet -peer ../bin/peer $(FLEETARGS)
 	$(GO) build -o bin/floor ./test/floor
@@ -141,8 +142,8 @@ clean: ## Remove what was built
 fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
-bench-short: build need-redis
-	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short && $(GO) run ./simulate -short
+bench-short: build need-redis need-postgres
+	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short && $(GO) run ./simulate -short && $(GO) run ./rules -short
 
 tidy: need-go
 	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done

@@ -42,9 +42,9 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 	return start(binary, dir, text, &Process{Port: port}, begin)
 }
 
-// StartSites starts a Caddy with an admin endpoint and the sites that the function returns for a
-// port, as [Start] does.
-func StartSites(binary, dir string, sites func(port int) string) (*Process, error) {
+// StartSites starts a Caddy with an admin endpoint, further global options, and the sites that the
+// function returns for a port, as [Start] does.
+func StartSites(binary, dir, options string, sites func(port int) string) (*Process, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,8 @@ func StartSites(binary, dir string, sites func(port int) string) (*Process, erro
 		return nil, err
 	}
 	p := &Process{Port: port, Admin: fmt.Sprintf("127.0.0.1:%d", admin)}
-	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n}\n\n%s", p.Admin, sites(port))
+	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n%s}\n\n%s",
+		p.Admin, options, sites(port))
 	return start(binary, dir, text, p, func(start func() error) error { return start() })
 }
 

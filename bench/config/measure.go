@@ -63,7 +63,7 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	p, err := caddy.StartSites(binary, dir, func(port int) string { return caddyfile(sites, port, limits) })
+	p, err := caddy.StartSites(binary, dir, "", func(port int) string { return caddyfile(sites, port, limits) })
 	if err != nil {
 		return nil, err
 	}

@@ -62,10 +62,11 @@ func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	s.count(descExemptProxies, p.Addresses.ExemptProxies.Load())
 	s.count(descUntrustedProxies, p.Addresses.UntrustedProxies.Load())
 	s.gauge(descEmergency, number(p.emergency.Load()))
+	used := make(map[string]bool) // zones that have had requests
 	for _, z := range usage.All() {
-		s.collectZone(z)
+		used[z.Name] = s.collectZone(z)
 	}
-	s.collectLimits(p.limits())
+	s.collectLimits(p.limits(), used)
 	s.collectMemory()
 	s.collectStores()
 	s.collectRules()

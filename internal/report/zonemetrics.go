@@ -52,8 +52,9 @@ var (
 )
 
 // collectZone collects what a zone has decided. A series begins with its first event, except those
-// that are compared with others: a zone without requests costs next to nothing.
-func (s scrape) collectZone(z *usage.Zone) {
+// that are compared with others: a zone without requests costs next to nothing. used reports whether
+// the zone has had requests.
+func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	for _, c := range z.AllCounters() {
 		s.collectDecisions(z.Name, c)
 	}
@@ -62,7 +63,8 @@ func (s scrape) collectZone(z *usage.Zone) {
 	s.countEvents(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "", "", "")
 	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "", "", "")
 	rejected, unavailable := sum.Rejected.Total(), sum.Unavailable.Total()
-	s.count(descRequests, sum.Admitted.Total()+sum.WouldReject.Total()+rejected+sum.Outage.Total()+unavailable, z.Name, "")
+	requests := sum.Admitted.Total() + sum.WouldReject.Total() + rejected + sum.Outage.Total() + unavailable
+	s.count(descRequests, requests, z.Name, "")
 	s.count(descDeclined, rejected+unavailable, z.Name, "")
 	s.countEvents(descMissing, z.MissingKeys.Load(), z.Name)
 	s.countEvents(descAmbiguous, z.Ambiguous.Load(), z.Name)
@@ -78,11 +80,16 @@ func (s scrape) collectZone(z *usage.Zone) {
 		view := z.Top.View(time.Now())
 		s.gauge(descHottest, view.Hottest(), z.Name)
 	}
+	return requests > 0
 }
 
-// collectLimits collects the limits in force.
-func (s scrape) collectLimits(limits []usage.Limit) {
+// collectLimits collects the limits in force. Of a zone that is not used, it collects that of keys
+// without a tier at the rest of the zone alone: there may be thousands of such zones.
+func (s scrape) collectLimits(limits []usage.Limit, used map[string]bool) {
 	for _, l := range limits {
+		if !used[l.Zone] && (l.Endpoint != "" || l.Tier != "") {
+			continue
+		}
 		s.gauge(descLimitEvents, float64(l.Events), l.Zone, l.Tier, l.Endpoint)
 		if l.Window > 0 {
 			s.gauge(descLimitWindow, l.Window.Seconds(), l.Zone, l.Tier, l.Endpoint)
@@ -101,11 +108,11 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 		}
 	}
 	for source := range limiter.Source(limiter.Sources) {
-		count(c.Admitted[source].Load(), adminapi.Admitted, source)
-		count(c.Rejected[source].Load(), adminapi.Rejected, source)
-		count(c.Outage[source].Load(), adminapi.Degraded, source)
-		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)
-		count(c.WouldReject[source].Load(), adminapi.WouldReject, source)
+		count(c.Admitted.By(source), adminapi.Admitted, source)
+		count(c.Rejected.By(source), adminapi.Rejected, source)
+		count(c.Outage.By(source), adminapi.Degraded, source)
+		count(c.Unavailable.By(source), adminapi.Unavailable, source)
+		count(c.WouldReject.By(source), adminapi.WouldReject, source)
 	}
 }
 

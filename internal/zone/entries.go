@@ -144,6 +144,26 @@ func (k *keyEntries) overrideAt(now time.Time, endpoint int) *override {
 	return found.override
 }
 
+// entriesAt returns the entries that are in force at now. There are none of nil.
+func (k *keyEntries) entriesAt(now time.Time) map[*rules.Entry]bool {
+	if k == nil {
+		return nil
+	}
+	all := make(map[*rules.Entry]bool)
+	addInForce(all, k.access, now)
+	addInForce(all, k.tiers, now)
+	addInForce(all, k.overrides, now)
+	return all
+}
+
+func addInForce[T any](all map[*rules.Entry]bool, list []expiring[T], now time.Time) {
+	for _, e := range list {
+		if e.inForce(now) {
+			all[e.from] = true
+		}
+	}
+}
+
 // setEntries sets the entries of keys. The errors are about those that are left out.
 func (c *zoneRules) setEntries(z *Zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
 	c.keys = keytable.New[keyEntries](len(changes.overrides) + len(changes.tiers) + len(changes.access))

@@ -3,7 +3,6 @@ package zone
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
@@ -21,7 +20,8 @@ type inspector struct {
 	zone     *Zone
 	config   *config.Zone
 	key      rules.Key
-	keys     [][]byte // as requests have it
+	keys     [][]byte              // as requests have it
+	entries  map[*rules.Entry]bool // of the rules, that are about it
 	now      time.Time
 }
 
@@ -42,7 +42,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	i.key, i.keys = ref.Key, keys
+	i.key, i.keys, i.entries = ref.Key, keys, inForce.keys.Of(keys[0]).entriesAt(i.now)
 	tier, err := i.tier(r.Tier)
 	if err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
@@ -66,15 +66,6 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	return answer, nil
 }
 
-// is reports whether an entry of the rules is about the key.
-func (i *inspector) is(k *rules.Key, e *rules.Entry) bool {
-	if k == nil || k.Zone != i.zone.Name || e.Expired(i.now) {
-		return false
-	}
-	keys, err := i.zone.keysOf(k)
-	return err == nil && slices.ContainsFunc(keys, func(key []byte) bool { return string(key) == string(i.keys[0]) })
-}
-
 // text returns the key as patterns see it.
 func (i *inspector) text() string {
 	text, _ := i.key.Bytes() // keysOf has checked it
@@ -93,7 +84,7 @@ func (i *inspector) access() *adminapi.DecidedBy {
 func (i *inspector) accessByKey() (by *adminapi.DecidedBy) {
 	for _, a := range i.snapshot.Version.Document.Access {
 		// Denials come first.
-		if (by == nil || a.Action == rules.Deny) && i.is(a.Key, &a.Entry) {
+		if (by == nil || a.Action == rules.Deny) && i.entries[&a.Entry] {
 			by = &adminapi.DecidedBy{Action: a.Action, Source: adminapi.FromRules, Entry: a.ID}
 		}
 	}
@@ -146,7 +137,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 // overrides returns those of the key at an endpoint, or of the whole zone.
 func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 	for _, o := range i.snapshot.Version.Document.Overrides {
-		if o.Endpoint == endpoint && i.is(&o.Key, &o.Entry) {
+		if i.entries[&o.Entry] && o.Endpoint == endpoint {
 			origins = append(origins, adminapi.Origin{
 				Limit: o.Limit, Multiplier: o.Multiplier, Source: adminapi.FromOverride, Place: "key", Override: o.ID,
 			})

@@ -22,7 +22,7 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 		}
 	}
 	for _, a := range slices.Backward(i.snapshot.Version.Document.Tiers) {
-		if i.is(&a.Key, &a.Entry) {
+		if i.entries[&a.Entry] {
 			return &adminapi.DecidedBy{Name: a.Tier, Source: adminapi.FromRules, Entry: a.ID}, nil
 		}
 	}

@@ -30,7 +30,7 @@ func Main(m *testing.M) {
 	code := m.Run()
 	if started {
 		if s, err := shared(); err == nil {
-			s.close()
+			s.Close()
 		}
 	}
 	os.Exit(code)
@@ -54,6 +54,10 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
+// StartServer starts a server for a program that is not a test. The program must call Close at the
+// end, and must not call methods that report to a test.
+func StartServer(options ...string) (*Server, error) { return startServer(options...) }
+
 // NewServer starts a server for one test. The options are lines of postgresql.conf, which override
 // those of every server.
 func NewServer(t testing.TB, options ...string) *Server {
@@ -62,7 +66,7 @@ func NewServer(t testing.TB, options ...string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.close)
+	t.Cleanup(s.Close)
 	s.logTo(t) // after Cleanup, so that the log is shown before it is removed
 	return s
 }

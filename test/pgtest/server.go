@@ -75,7 +75,7 @@ func startServer(options ...string) (s *Server, err error) {
 		err = s.launch()
 	}
 	if err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
@@ -217,7 +217,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-func (s *Server) close() {
+// Close ends the server, and removes its files.
+func (s *Server) Close() {
 	if s.proc != nil {
 		s.proc.End(syscall.SIGQUIT)
 	}
