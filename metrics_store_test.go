@@ -32,10 +32,10 @@ func TestMetricsFollowZoneToRedis(t *testing.T) {
 
 	memory := provisionedApp(t, `{}`)
 	z, release := acquire(memory)
-	z.Counters("", "").Admitted.Add(limiter.FromStore, 3)
+	z.Counters("", "").Admitted[limiter.FromStore].Add(3)
 	redis := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later, releaseLater := acquire(redis)
-	later.Counters("", "").Admitted.Add(limiter.FromStore, 4)
+	later.Counters("", "").Admitted[limiter.FromStore].Add(4)
 	if got := gathered(t); got["decisions_total  admitted store  moving"] != 7 || got["keys_total moving"] != 0 {
 		t.Errorf("metrics while both configurations are there = %v, want 7 admitted and 0 keys", got)
 	}

@@ -137,7 +137,7 @@ func TestOnOutageLocalDenies(t *testing.T) {
 		got.header.Get("X-RateLimit-Remaining") != "-1" || got.header.Get("X-RateLimit-Policy") != "degraded" {
 		t.Errorf("response = %d with %v, want 429, Retry-After 3, degraded", got.status, got.header)
 	}
-	if n := h.requests.Zones[0].Usage.Sum().Rejected.By(limiter.FromOutage); n != 1 {
+	if n := h.requests.Zones[0].Usage.Sum().Rejected[limiter.FromOutage].Load(); n != 1 {
 		t.Errorf("rejected by on_outage = %d, want 1", n)
 	}
 }

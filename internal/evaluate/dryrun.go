@@ -24,7 +24,7 @@ func (e *Evaluation) takeDryRuns() {
 			e.count(r, false)
 			continue
 		}
-		r.Counters.WouldReject.Add(r.Decision.Source, 1)
+		r.Counters.WouldReject[r.Decision.Source].Add(1)
 		if r.IsConcurrent() {
 			r.Zone.ConcurrentRejected.Add(1)
 		}

@@ -148,15 +148,15 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 	outcome, status := outcomeOf(r)
 	switch outcome {
 	case adminapi.Unavailable:
-		c.Unavailable.Add(r.Decision.Source, 1)
+		c.Unavailable[r.Decision.Source].Add(1)
 		list = &r.Zone.Top.Rejected
 	case adminapi.Rejected:
-		c.Rejected.Add(r.Decision.Source, 1)
+		c.Rejected[r.Decision.Source].Add(1)
 		list = &r.Zone.Top.Rejected
 	case adminapi.Degraded:
-		c.Outage.Add(r.Decision.Source, 1)
+		c.Outage[r.Decision.Source].Add(1)
 	default:
-		c.Admitted.Add(r.Decision.Source, 1)
+		c.Admitted[r.Decision.Source].Add(1)
 	}
 	if rejected && r.IsConcurrent() {
 		r.Zone.ConcurrentRejected.Add(1)

@@ -44,10 +44,10 @@ type count struct {
 // read reads the counters of a zone. The order of the outcomes is that of adminapi.Outcomes.
 func read(z *usage.Zone) (c count) {
 	decided := z.Sum()
-	for source := range limiter.Source(limiter.Sources) {
+	for source := range limiter.Sources {
 		bySource := [...]uint64{
-			decided.Admitted.By(source), decided.Rejected.By(source), decided.Outage.By(source),
-			decided.Unavailable.By(source), 0, 0, decided.WouldReject.By(source),
+			decided.Admitted[source].Load(), decided.Rejected[source].Load(), decided.Outage[source].Load(),
+			decided.Unavailable[source].Load(), 0, 0, decided.WouldReject[source].Load(),
 		}
 		for outcome, n := range bySource {
 			c.outcomes[outcome] += n

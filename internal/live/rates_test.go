@@ -18,11 +18,11 @@ var countOf = map[string]uint64{
 // zoneWithCounts returns the counters of a zone that has decided as countOf says.
 func zoneWithCounts() *usage.Zone {
 	z := &usage.Zone{Name: "z"}
-	z.Counters("", "").Admitted.Add(limiter.FromStore, countOf[adminapi.Admitted])
-	z.Counters("", "").Rejected.Add(limiter.FromRememberedDenial, countOf[adminapi.Rejected])
-	z.Counters("", "").Outage.Add(limiter.FromOutage, countOf[adminapi.Degraded])
-	z.Counters("", "").Unavailable.Add(limiter.FromOutage, countOf[adminapi.Unavailable])
-	z.Counters("", "").WouldReject.Add(limiter.FromStore, countOf[adminapi.WouldReject])
+	z.Counters("", "").Admitted[limiter.FromStore].Add(countOf[adminapi.Admitted])
+	z.Counters("", "").Rejected[limiter.FromRememberedDenial].Add(countOf[adminapi.Rejected])
+	z.Counters("", "").Outage[limiter.FromOutage].Add(countOf[adminapi.Degraded])
+	z.Counters("", "").Unavailable[limiter.FromOutage].Add(countOf[adminapi.Unavailable])
+	z.Counters("", "").WouldReject[limiter.FromStore].Add(countOf[adminapi.WouldReject])
 	z.Allowed.Add(countOf[adminapi.Allowed])
 	z.Denied.Add(countOf[adminapi.Denied])
 	z.WouldDeny.Add(countOf[adminapi.WouldDeny])
@@ -32,7 +32,7 @@ func zoneWithCounts() *usage.Zone {
 func TestRates(t *testing.T) {
 	z := zoneWithCounts()
 	earlier := read(z)
-	z.Counters("", "").Admitted.Add(limiter.FromLease, 30)
+	z.Counters("", "").Admitted[limiter.FromLease].Add(30)
 	now := read(z)
 	want := Rates{}
 	want.Outcomes[0], want.Sources[limiter.FromLease] = 20, 20

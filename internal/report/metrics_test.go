@@ -54,11 +54,11 @@ func TestZoneMetrics(t *testing.T) {
 	c := z.Counters("", "")
 	z.Comparisons.Used.Store(true)
 	for want, count := range map[string]func(){
-		"decisions_total  admitted lease  z =1, requests_total  z +1":                                    func() { c.Admitted.Add(limiter.FromLease, 1) },
-		"decisions_total  rejected store  z +1, declined_requests_total  z +1, requests_total  z +1":     func() { c.Rejected.Add(limiter.FromStore, 1) },
-		"decisions_total  degraded late  z =1, requests_total  z +1":                                     func() { c.Outage.Add(limiter.FromLate, 1) },
-		"decisions_total  unavailable outage  z =1, declined_requests_total  z +1, requests_total  z +1": func() { c.Unavailable.Add(limiter.FromOutage, 1) },
-		"decisions_total /v1/* would_reject store pro z =1, requests_total  z +1":                        func() { z.Counters("/v1/*", "pro").WouldReject.Add(limiter.FromStore, 1) },
+		"decisions_total  admitted lease  z =1, requests_total  z +1":                                    func() { c.Admitted[limiter.FromLease].Add(1) },
+		"decisions_total  rejected store  z +1, declined_requests_total  z +1, requests_total  z +1":     func() { c.Rejected[limiter.FromStore].Add(1) },
+		"decisions_total  degraded late  z =1, requests_total  z +1":                                     func() { c.Outage[limiter.FromLate].Add(1) },
+		"decisions_total  unavailable outage  z =1, declined_requests_total  z +1, requests_total  z +1": func() { c.Unavailable[limiter.FromOutage].Add(1) },
+		"decisions_total /v1/* would_reject store pro z =1, requests_total  z +1":                        func() { z.Counters("/v1/*", "pro").WouldReject[limiter.FromStore].Add(1) },
 		"decisions_total  would_deny   z =1":                                                             func() { z.WouldDeny.Add(1) },
 		"decisions_total  allowed   z =1":                                                                func() { z.Allowed.Add(1) },
 		"decisions_total  denied   z =1":                                                                 func() { z.Denied.Add(1) },
@@ -195,7 +195,7 @@ func TestLimitMetrics(t *testing.T) {
 	p, _ := observed()
 	z, release := usage.Acquire("y")
 	defer release()
-	if changed, want := changes(t, p, func() { z.Counters("/v1/*", "pro").Rejected.Add(limiter.FromLease, 1) }), []string{
+	if changed, want := changes(t, p, func() { z.Counters("/v1/*", "pro").Rejected[limiter.FromLease].Add(1) }), []string{
 		"decisions_total /v1/* rejected lease pro y =1",
 		"declined_requests_total  y +1", "limit_events  none y =0", "limit_events /v1/* pro y =5",
 		"limit_window_seconds /v1/* pro y =3600", "requests_total  y +1",

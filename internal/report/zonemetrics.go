@@ -108,11 +108,11 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 		}
 	}
 	for source := range limiter.Source(limiter.Sources) {
-		count(c.Admitted.By(source), adminapi.Admitted, source)
-		count(c.Rejected.By(source), adminapi.Rejected, source)
-		count(c.Outage.By(source), adminapi.Degraded, source)
-		count(c.Unavailable.By(source), adminapi.Unavailable, source)
-		count(c.WouldReject.By(source), adminapi.WouldReject, source)
+		count(c.Admitted[source].Load(), adminapi.Admitted, source)
+		count(c.Rejected[source].Load(), adminapi.Rejected, source)
+		count(c.Outage[source].Load(), adminapi.Degraded, source)
+		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)
+		count(c.WouldReject[source].Load(), adminapi.WouldReject, source)
 	}
 }
 

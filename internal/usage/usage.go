@@ -95,51 +95,24 @@ func (z *Zone) AllCounters() []*Counters {
 func (z *Zone) Sum() *Counters {
 	sum := new(Counters)
 	for _, c := range z.AllCounters() {
-		sum.Admitted.addAll(&c.Admitted)
-		sum.Rejected.addAll(&c.Rejected)
-		sum.Outage.addAll(&c.Outage)
-		sum.Unavailable.addAll(&c.Unavailable)
-		sum.WouldReject.addAll(&c.WouldReject)
+		for source := range limiter.Sources {
+			sum.Admitted[source].Add(c.Admitted[source].Load())
+			sum.Rejected[source].Add(c.Rejected[source].Load())
+			sum.Outage[source].Add(c.Outage[source].Load())
+			sum.Unavailable[source].Add(c.Unavailable[source].Load())
+			sum.WouldReject[source].Add(c.WouldReject[source].Load())
+		}
 	}
 	return sum
 }
 
-// bySource counts decisions by their source. It is small until the first one: a gateway may have
-// many zones, endpoints and tiers that few requests use.
-type bySource struct {
-	counts atomic.Pointer[[limiter.Sources]atomic.Uint64]
-}
-
-// Add adds n decisions by a source.
-func (b *bySource) Add(source limiter.Source, n uint64) {
-	counts := b.counts.Load()
-	if counts == nil {
-		b.counts.CompareAndSwap(nil, new([limiter.Sources]atomic.Uint64))
-		counts = b.counts.Load()
-	}
-	counts[source].Add(n)
-}
-
-func (b *bySource) addAll(other *bySource) {
-	for source := range limiter.Source(limiter.Sources) {
-		if n := other.By(source); n > 0 {
-			b.Add(source, n)
-		}
-	}
-}
-
-// By returns how many decisions are by a source.
-func (b *bySource) By(source limiter.Source) uint64 {
-	if counts := b.counts.Load(); counts != nil {
-		return counts[source].Load()
-	}
-	return 0
-}
+// bySource counts decisions by their source.
+type bySource [limiter.Sources]atomic.Uint64
 
 // Total returns the sum of all sources.
 func (b *bySource) Total() (n uint64) {
-	for source := range limiter.Source(limiter.Sources) {
-		n += b.By(source)
+	for i := range b {
+		n += b[i].Load()
 	}
 	return n
 }

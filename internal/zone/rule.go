@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -25,11 +26,22 @@ type endpointRules struct {
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
-	counters []*usage.Counters // by tier, from withoutKey on
+	usage    *usage.Zone
+	tiers    *tierFinder
+	counters []atomic.Pointer[usage.Counters] // by tier, from withoutKey on; nil before the first decision
 }
 
-// countersOf returns the counters of the decisions for a tier.
-func (e *endpointRules) countersOf(tier int) *usage.Counters { return e.counters[tier-withoutKey] }
+// countersOf returns the counters of the decisions for a tier. They are made at the first one: of
+// many zones, few have requests of all tiers at all endpoints.
+func (e *endpointRules) countersOf(tier int) *usage.Counters {
+	known := &e.counters[tier-withoutKey]
+	if c := known.Load(); c != nil {
+		return c
+	}
+	c := e.usage.Counters(e.name(), e.tiers.name(tier))
+	known.Store(c)
+	return c
+}
 
 // A rule is the limit of an endpoint for a tier.
 type rule struct {
@@ -134,14 +146,13 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	return all, nil
 }
 
-// addCounters gives e the counters of its decisions.
+// addCounters gives e what makes the counters of its decisions.
 func (b *ruleBuilder) addCounters(e *endpointRules) {
 	if b.usage == nil || b.compared {
 		return
 	}
-	for tier := withoutKey; tier < len(e.rules); tier++ {
-		e.counters = append(e.counters, b.usage.Counters(e.name(), b.tiers.name(tier)))
-	}
+	e.usage, e.tiers = b.usage, b.tiers
+	e.counters = make([]atomic.Pointer[usage.Counters], len(e.rules)-withoutKey)
 }
 
 // endpoint compiles an endpoint of the zone. rest is the rest of the zone.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -23,6 +24,33 @@ type Set struct {
 	zones   []*Zone
 	first   map[string]*Zone // of each name
 	ruleIDs map[uint32]string
+
+	templates map[templateSource]*keytemplate.Template // many zones have the same one
+}
+
+// A templateSource is what a template was compiled from.
+type templateSource struct {
+	raw     string
+	options keytemplate.Options
+}
+
+// template compiles a key template, unless another zone has it.
+func (s *Set) template(raw string, o keytemplate.Options) (*keytemplate.Template, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	source := templateSource{raw, o}
+	if t := s.templates[source]; t != nil {
+		return t, nil
+	}
+	t, err := keytemplate.Parse(raw, o)
+	if err != nil {
+		return nil, err
+	}
+	if s.templates == nil {
+		s.templates = make(map[templateSource]*keytemplate.Template)
+	}
+	s.templates[source] = t
+	return t, nil
 }
 
 // Add adds a zone of a handler.

@@ -79,7 +79,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	}
 	z := &Zone{
 		Name: name, Usage: o.Usage, Legacy: settings.Legacy(), matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place,
-		logKey: o.LogKey,
+		logKey: o.LogKey, builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
 	}
 	var err error
 	if z.Legacy {
@@ -112,7 +112,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
 	z.dryRun = keyshare.New(float64(settings.DryRun), name)
-	z.builder = &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name, zone: settings, tiers: z.tiers}
+	z.builder.zone, z.builder.tiers = settings, z.tiers
 	endpoints, err := z.builder.endpoints()
 	if err != nil {
 		return nil, err
@@ -184,10 +184,10 @@ func (z *Zone) compileKeys(settings *config.Zone) (err error) {
 	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
 	// denied: browsers send such cookies, and the upstream may read a session from them.
 	o.Substitute, o.Lenient = true, false
-	if z.cookieKey, err = keytemplate.Parse(clientIP, o); err != nil {
+	if z.cookieKey, err = z.builder.set.template(clientIP, o); err != nil {
 		return err
 	}
-	if z.socketKey, err = keytemplate.Parse("", o); err != nil {
+	if z.socketKey, err = z.builder.set.template("", o); err != nil {
 		return err
 	}
 	if err := config.CheckWord("on_ambiguous_key", settings.OnAmbiguousKey); err != nil {
@@ -228,7 +228,7 @@ func (z *Zone) keyOptions(settings *config.Zone) (keytemplate.Options, error) {
 
 // parseKey compiles a template and refuses one that counts something else than it seems to.
 func (z *Zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Template, error) {
-	t, err := keytemplate.Parse(raw, o)
+	t, err := z.builder.set.template(raw, o)
 	if err != nil {
 		return nil, err
 	}
