@@ -118,7 +118,7 @@ func (e *Route) matchMethod(method string) bool {
 	return len(e.methods) == 0 || slices.ContainsFunc(e.methods, func(m string) bool { return strings.EqualFold(m, method) })
 }
 
-// String returns the identity of the endpoint, such as "GET,POST /search/*". It is equal for routes
+// String returns the name of the endpoint, such as "GET,POST /search/*". It is equal for routes
 // that are equal except for case and order.
 func (e *Route) String() string {
 	if len(e.methods) == 0 {

@@ -16,7 +16,7 @@ import (
 
 // A Target is a store of rules that nothing has connected to yet.
 type Target struct {
-	identity string // equal for equal stores; without secrets
+	id       string // equal for equal stores; without secrets
 	open     func(*Watcher, Observer) rules.Store
 	storage  certmagic.Storage // of this configuration
 	copyName string            // of the copy of a Redis in storage. It stays when a password changes
@@ -38,7 +38,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 	switch name {
 	case config.RulesInRedis:
 		return &Target{
-			identity: name + " " + redis.ID(), storage: storage,
+			id: name + " " + redis.ID(), storage: storage,
 			copyName: digest(redis.Place())[:16],
 			open: func(w *Watcher, observer Observer) rules.Store {
 				client, release := redis.Connect(observer)
@@ -56,7 +56,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 			return nil, err
 		}
 		_ = checked.Close() // it has nothing that could fail
-		return &Target{identity: name + " " + digest(url), open: func(*Watcher, Observer) rules.Store {
+		return &Target{id: name + " " + digest(url), open: func(*Watcher, Observer) rules.Store {
 			store, _ := rulestore.OpenPostgres(url) // it was checked
 			return store
 		}}, nil
@@ -66,7 +66,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 		text = nil
 	}
 	return &Target{
-		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
+		id: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
 		open: func(w *Watcher, _ Observer) rules.Store {
 			w.storage = rulestore.NewStorage(storage)
 			return w.storage

@@ -25,7 +25,7 @@ type Observer interface {
 	RulesAtRisk(store, why, eviction string)
 }
 
-// watchers are by Target.identity.
+// watchers are by Target.id.
 var watchers = pool.New[string, *Watcher]()
 
 // A Watcher is the watcher of a store of rules.
@@ -42,7 +42,7 @@ func All() []*Watcher { return watchers.All() }
 // Acquire returns the watcher of the store, and a function that releases it. The observer is told
 // what happens if nobody has acquired it before.
 func (t *Target) Acquire(observer Observer) (w *Watcher, release func()) {
-	w, release = watchers.Acquire(t.identity, func() *Watcher { return newWatcher(t, observer) })
+	w, release = watchers.Acquire(t.id, func() *Watcher { return newWatcher(t, observer) })
 	if w.storage != nil {
 		w.storage.Use(t.storage)
 	}
@@ -50,7 +50,7 @@ func (t *Target) Acquire(observer Observer) (w *Watcher, release func()) {
 }
 
 // Acquired returns the watcher of the store, nil if nobody has acquired it.
-func (t *Target) Acquired() *Watcher { return watchers.Get(t.identity) }
+func (t *Target) Acquired() *Watcher { return watchers.Get(t.id) }
 
 // newWatcher returns a watcher of the store of t. The admin API validates changes: a rollback
 // restores what was valid once.

@@ -15,7 +15,7 @@ import (
 
 // Counts belong to a store, so they do not follow a zone from one store to another.
 var (
-	clients = pool.New[string, *redisconn.Client]() // by Target.identity
+	clients = pool.New[string, *redisconn.Client]() // by Target.digest
 	stores  = pool.New[storeID, *Store]()
 	zones   = pool.New[zoneID, openZone]()
 )

@@ -21,9 +21,9 @@ type Target struct {
 	prefix  string
 	name    string // for logs; without secrets
 
-	// identity is equal for equal options. It is a digest, because they contain passwords, which must
-	// not be in the key of a pool.
-	identity string
+	// digest is that of the options, which the pool of clients goes by. They contain passwords, which must
+	// not be in its keys.
+	digest string
 }
 
 // Resolve returns the target that c describes, whose breakers b describes, if it is not nil.
@@ -61,7 +61,7 @@ func Resolve(c *config.Redis, b *config.Breaker) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	target.identity = fmt.Sprintf("%x", sha256.Sum256(text))
+	target.digest = fmt.Sprintf("%x", sha256.Sum256(text))
 	return target, nil
 }
 
@@ -124,7 +124,7 @@ func (t *Target) SameCounts(other *Target) bool {
 }
 
 // ID returns a text that is equal for targets that share a store, and shows no secrets.
-func (t *Target) ID() string { return t.identity + " " + t.prefix }
+func (t *Target) ID() string { return t.digest + " " + t.prefix }
 
 // Place returns a text that stays when a password changes, or how the target is connected to.
 func (t *Target) Place() string {
@@ -134,12 +134,12 @@ func (t *Target) Place() string {
 // Prefix returns what the keys in Redis begin with.
 func (t *Target) Prefix() string { return t.prefix }
 
-func (t *Target) storeID() storeID { return storeID{t.identity, t.prefix} }
+func (t *Target) storeID() storeID { return storeID{t.digest, t.prefix} }
 
 // Connect returns the connections to the Redis, and a function that releases them. The observer is
 // told of them if nobody has connected before.
 func (t *Target) Connect(observer Observer) (client *redisconn.Client, release func()) {
-	return clients.Acquire(t.identity, func() *redisconn.Client {
+	return clients.Acquire(t.digest, func() *redisconn.Client {
 		options, name := t.options, t.name
 		options.OnBreaker = func(b redisconn.Breaker) { observer.Breaker(name, b) }
 		options.OnLookup = func(err error) { observer.Lookup(name, err) }

@@ -98,8 +98,8 @@ func TestRedisResolve(t *testing.T) {
 			if got.prefix != tc.prefix {
 				t.Errorf("prefix = %q, want %q", got.prefix, tc.prefix)
 			}
-			if p := tc.want.Password; p != "" && (strings.Contains(got.name, p) || strings.Contains(got.identity, p)) {
-				t.Errorf("the password is in the name %q or the identity %q", got.name, got.identity)
+			if p := tc.want.Password; p != "" && (strings.Contains(got.name, p) || strings.Contains(got.digest, p)) {
+				t.Errorf("the password is in the name %q or the digest %q", got.name, got.digest)
 			}
 		})
 	}
@@ -128,8 +128,8 @@ func TestRedisAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if moved.identity != first.identity {
-		t.Error("the identity is another at another place of the Caddyfile, want the same")
+	if moved.digest != first.digest {
+		t.Error("the digest is another at another place of the Caddyfile, want the same")
 	}
 
 	// A renewed file makes another client, although the configuration is the same.
@@ -144,8 +144,8 @@ func TestRedisAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.identity == second.identity {
-		t.Error("the identity is the same after the file has changed, want another")
+	if first.digest == second.digest {
+		t.Error("the digest is the same after the file has changed, want another")
 	}
 }
 

@@ -246,11 +246,11 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 	if err != nil {
 		return limiter.Rule{}, err
 	}
-	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), b.set.CountFormat}
+	owner := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), b.set.CountFormat}
 	if b.compared {
-		identity = append(identity, "compared")
+		owner = append(owner, "compared")
 	}
-	id, err := b.set.ruleID(identity...)
+	id, err := b.set.ruleID(owner...)
 	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
 }
 

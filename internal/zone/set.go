@@ -75,9 +75,9 @@ func (s *Set) All() []*Zone {
 }
 
 // ruleID returns the number of a rule's counts, which is the same on all nodes and in all
-// configurations. identity is what the counts belong to: if any of it changes, they start at zero.
-func (s *Set) ruleID(identity ...string) (uint32, error) {
-	text := strings.Join(identity, "\x00")
+// configurations. owner is what the counts belong to: if any of it changes, they start at zero.
+func (s *Set) ruleID(owner ...string) (uint32, error) {
+	text := strings.Join(owner, "\x00")
 	hash := fnv.New32a()
 	hash.Write([]byte(text))
 	id := hash.Sum32()

@@ -40,13 +40,13 @@ type Zone struct {
 	allow glob.Set
 	deny  glob.Set
 
-	addresses *Addresses  // of the handler; never nil after Provision
+	addresses *Addresses  // of the handler; never nil once it is provisioned
 	tiers     *tierFinder // nil: no tiers
 	dryRun    keyshare.Share
 
 	builder    *ruleBuilder
 	configured *zoneRules // in force while there are no rules beside the configuration
-	index      int        // in App.zones and in ruleSnapshot.zones
+	index      int        // in Set.zones and in Snapshot.zones
 
 	watched atomic.Pointer[[]credential] // nil before Start
 	unsure  []unsurePlaceholder          // placeholders that may not exist
