@@ -38,6 +38,7 @@ func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 // All Sentinels die. The primary that they named stays in use, and it is reported once that another
 // would not be noticed, until one of them is back.
 func TestNoSentinelAnswers(t *testing.T) {
+	t.Parallel()
 	s := redistest.NewSentinel(t)
 	reported := make(chan error, 100)
 	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName, OnLookup: func(err error) { reported <- err }})

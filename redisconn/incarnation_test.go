@@ -116,6 +116,7 @@ func TestIncarnationOfErrors(t *testing.T) {
 // TestIncarnationEndsWithFailover also promotes the old primary again. It is the same process, and
 // may lack writes that it had not replicated.
 func TestIncarnationEndsWithFailover(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t)
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
 	const key = "failover"
@@ -137,6 +138,7 @@ func TestIncarnationEndsWithFailover(t *testing.T) {
 }
 
 func TestIncarnationEndsWithFailoverBySentinel(t *testing.T) {
+	t.Parallel()
 	s := redistest.NewSentinel(t)
 	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName})
 	first := incarnationOf(t, c, "k")

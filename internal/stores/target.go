@@ -21,8 +21,8 @@ type Target struct {
 	prefix  string
 	name    string // for logs; without secrets
 
-	// digest is that of the options, which the pool of clients goes by. They contain passwords, which must
-	// not be in its keys.
+	// digest is that of the options, by which a pool finds the client. They contain passwords, which
+	// must not be there.
 	digest string
 }
 

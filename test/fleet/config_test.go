@@ -40,6 +40,7 @@ func TestReloadKeepsConnections(t *testing.T) {
 
 // Two nodes define a zone differently, until one of them is reloaded.
 func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
+	t.Parallel()
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n}"
 	a, b := nodetest.Start(t, options, userSite("3/24h")), nodetest.Start(t, options, userSite("30/24h"))

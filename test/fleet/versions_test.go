@@ -15,6 +15,7 @@ import (
 // those of the other. The rules are those of both. The nodes say what differs, until all are
 // upgraded.
 func TestTwoVersions(t *testing.T) {
+	t.Parallel()
 	newer, err := nodetest.BuildWith(t.TempDir(), "-ldflags", "-X github.com/fleetlimit/fleetlimit.countFormat=next")
 	if err != nil {
 		t.Fatal(err)
