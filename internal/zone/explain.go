@@ -68,7 +68,7 @@ func (i *inspector) explainKey(x *adminapi.ExplainedZone, r *Request, found *Rea
 	if !utf8.ValidString(i.key.Text) {
 		i.key.Base64, i.key.Text = base64.StdEncoding.EncodeToString([]byte(i.key.Text)), ""
 	}
-	i.keys = [][]byte{found.Key}
+	i.setKeys([][]byte{found.Key})
 	x.Key, x.Base64 = i.key.Text, i.key.Base64
 }
 

@@ -42,7 +42,8 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	i.key, i.keys, i.entries = ref.Key, keys, inForce.keys.Of(keys[0]).entriesAt(i.now)
+	i.key = ref.Key
+	i.setKeys(keys)
 	tier, err := i.tier(r.Tier)
 	if err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
@@ -64,6 +65,11 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 		}
 	}
 	return answer, nil
+}
+
+// setKeys says how requests have the key, and finds the entries about it.
+func (i *inspector) setKeys(keys [][]byte) {
+	i.keys, i.entries = keys, i.snapshot.of(i.zone).keys.Of(keys[0]).entriesAt(i.now)
 }
 
 // text returns the key as patterns see it.
