@@ -104,12 +104,18 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/ipset", module + "/internal/keytemplate",
-			module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/config", module + "/internal/adminapi", module + "/internal/decisionlog", module + "/internal/ipset",
+			module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
 			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/decisionlog",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/rules/rulestore",
+		},
+		reason: "what is recorded of a decision is what the admin API says of it; the table is beside the rules",
 	}, {
 		packages: module + "/internal/rulewatch",
 		allow: []string{
