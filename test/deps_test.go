@@ -99,7 +99,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/...",
 		except:   []string{module + "/internal/report"},
-		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/..."},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/...", "go.opentelemetry.io/..."},
 		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
 	}, {
 		packages: module + "/internal/report",
@@ -108,6 +108,7 @@ var policy = []struct {
 			module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
 			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
 		},
 		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
 	}, {
