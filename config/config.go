@@ -77,8 +77,8 @@ type Handler struct {
 	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
-	// If true, the keys of rejected requests are logged, and not only a hash of them. Default: false,
-	// because keys may be secrets.
+	// If true, the keys of rejected requests are logged, and not only a hash of them, and records of
+	// decisions have the keys, too. Default: false, because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
 	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened

@@ -2,6 +2,9 @@ package rulestore_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +122,47 @@ func TestOldDecisionsAreRemoved(t *testing.T) {
 	remove(0)
 	if n := other.rows(t, "SELECT count(*)::text FROM rate_limit_decisions"); n != "5" {
 		t.Errorf("%s rows are left, want the 5 that are new", n)
+	}
+}
+
+// TestDecisionsPage runs the statements of docs/operate/decisions.md, in their order, as the owner of
+// the table. Afterwards a node records with the rights of the page.
+func TestDecisionsPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operate/decisions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := pgtest.Shared(t)
+	database := server.Database(t)
+	url := server.URL(database)
+	row := decisionRow(1)
+	row.KeyHash = "992621cb1579" // of the key in the page
+	if err := openDecisions(t, url).Write(t.Context(), []rulestore.DecisionRow{row}); err != nil {
+		t.Fatal(err)
+	}
+	server.Exec(t, database, "CREATE USER recording_node")
+	owner, queries := connect(t, url), 0
+	for _, block := range regexp.MustCompile("(?s)\n```sql[a-z ]*\n(.*?);\n```").FindAllStringSubmatch(string(page), -1) {
+		if statement := block[1]; strings.HasPrefix(statement, "SELECT") {
+			queries++
+			if n := owner.rows(t, "SELECT count(*)::text FROM ("+statement+") q"); n != "1" {
+				t.Errorf("%s rows are found, want 1, by\n%s", n, statement)
+			}
+		} else {
+			owner.exec(t, strings.Replace(statement, "TO node", "TO recording_node", 1))
+		}
+	}
+	if queries != 2 {
+		t.Errorf("the page has %d queries, want 2", queries)
+	}
+	owner.exec(t, "GRANT SELECT ON rate_limit_migrations TO recording_node") // as docs/operate/postgres.md says
+	node := openDecisions(t, strings.Replace(url, "postgres@", "recording_node@", 1))
+	if err := node.Write(t.Context(), []rulestore.DecisionRow{decisionRow(2)}); err != nil {
+		t.Error(err)
+	}
+	if removed, err := node.Remove(t.Context(), 0, 10); removed != 2 || err != nil {
+		t.Errorf("the node removes %d rows, %v; want 2", removed, err)
 	}
 }
 
