@@ -201,7 +201,7 @@ var unshown = map[string]bool{
 	"distributed write_interval": true, "distributed purge_age": true,
 	"handler place": true, "zone place": true, "redis place": true, "rule store place": true,
 	"decision log place": true,
-	"redis tls ca": true, "redis tls insecure_skip_verify": true,
+	"redis tls ca":       true, "redis tls insecure_skip_verify": true,
 }
 
 // TestWholeExampleIsWhole looks for all fields in the example of docs/configure/json.md.
