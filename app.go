@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
@@ -66,6 +67,8 @@ type App struct {
 	requests evaluate.App
 
 	ruleStore      *rulewatch.Target
+	recorded       *decisionlog.Log   // nil: decisions are not recorded
+	releaseLog     func()             // of decisions; nil: there is none
 	registered     bool               // the metrics are
 	served         bool               // a handler is in an HTTP server, which may start before the app
 	started        chan struct{}      // closed when Start has the watcher
@@ -116,6 +119,9 @@ func (a *App) Provision(ctx caddy.Context) error {
 	a.store, a.release = stores.Acquire(a.redis, reports)
 	if a.ruleStore, err = rulewatch.Resolve(a.Rules, ctx.Storage(), a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
+	}
+	if err := a.acquireDecisionLog(); err != nil {
+		return atPlace(a.Decisions.Place, fmt.Errorf("decisions: %w", err))
 	}
 	for _, doubt := range a.Doubts() {
 		a.logger.Warn("a setting has no effect", zap.Error(doubt))
@@ -187,6 +193,10 @@ func newestApp() *App {
 // outlive it, because reloads call it too. Provision may have failed, and Start need not have been
 // called.
 func (a *App) Cleanup() error {
+	if a.releaseLog != nil {
+		a.releaseLog() // while the log of this configuration is the newest, if Caddy shuts down
+		a.releaseLog = nil
+	}
 	a.noteStop()
 	a.releaseRules()
 	if a.store != nil {
@@ -208,6 +218,15 @@ func (a *App) resolveRedis() (err error) {
 		return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 	}
 	return nil
+}
+
+// acquireDecisionLog acquires what records decisions, if anything does. It connects to nothing.
+func (a *App) acquireDecisionLog() error {
+	target, err := decisionlog.Resolve(a.Decisions, a.Rules)
+	if target != nil {
+		a.recorded, a.releaseLog = target.Acquire(a.store.Node(), reports)
+	}
+	return err
 }
 
 // prepareSet tells the set what zones have in common.

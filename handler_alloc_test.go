@@ -9,7 +9,9 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
 )
 
 // The handler allocates four times per request: the state, the function that returns placeholders,
@@ -61,6 +63,27 @@ func TestTailOfOthersAllocatesNothing(t *testing.T) {
 		if followed > alone {
 			t.Errorf("allocations per request with a tail of %+v = %v, want %v", f, followed, alone)
 		}
+	}
+}
+
+// Decisions that are not drawn cost no allocation, and without recording nobody draws.
+func TestUnrecordedDecisionsAllocateNothing(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {
+		"record-alloc": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}}}}`)
+	serve := func() float64 {
+		return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), benchRequest("k"), handlerThatWritesNothing) })
+	}
+	alone := serve()
+	none := config.Fraction(0)
+	target, err := decisionlog.Resolve(&config.DecisionLog{Admitted: &none}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded, release := target.Acquire("node", reports)
+	defer release()
+	h.requests.Reports = reports.Requests(h.log, &h.Handler, recorded)
+	if drawn := serve(); drawn > alone {
+		t.Errorf("allocations per request when its decision is not drawn = %v, want %v", drawn, alone)
 	}
 }
 

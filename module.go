@@ -24,6 +24,7 @@
 //	internal/zone       a zone, compiled: what it says about a request, and about a key to operators
 //	internal/emergency  the hard limit in front of everything
 //	internal/report     what operators see: metrics, logs and events
+//	internal/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL
 //	internal/stores     where the counts are, and which nodes share them
 //	internal/response   what was decided about a request, and what its response says
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
@@ -108,7 +109,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	h.app = app.(*App)
 	h.requests = evaluate.Handler{
 		App: &h.app.requests, Store: h.app.store, Jitter: float64(h.Jitter), Place: h.Place,
-		Reports: reports.Requests(h.log, &h.Handler),
+		Reports: reports.Requests(h.log, &h.Handler, h.app.recorded),
 	}
 	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/headers"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
@@ -35,6 +36,7 @@ type site struct {
 	replaced   map[string]bool     // request headers whose values are fixed, or made from the client's
 	page429    bool                // it has routes for errors of status 429
 	returns429 bool                // it returns such errors, whatever the zones do
+	traced     bool                // it has a handler that makes spans
 }
 
 // A siteIndex has the sites of a server.
@@ -152,6 +154,8 @@ func (w *walk) handler(handler caddyhttp.MiddlewareHandler) {
 		for field := range h.Request.Replace {
 			w.replaced[http.CanonicalHeaderKey(field)] = true
 		}
+	case caddy.Module: // Caddy's other handlers; the package of this one brings exporters
+		w.traced = w.traced || h.CaddyModule().ID == "http.handlers.tracing"
 	}
 }
 
@@ -175,6 +179,9 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		sites := sitesOf(servers[name])
 		for _, s := range sites.all {
+			if s.traced {
+				a.requests.Traced.Store(true)
+			}
 			if s.errorRoute && s.page429 {
 				w.unusedPage(sites.unusedBy(s))
 			}

@@ -47,6 +47,11 @@ import (
 //				probes      <n>                        # default 3
 //			}
 //			rules storage | redis | postgres <url>     # of rules made at run time; default: redis, else storage
+//			decisions [log] [postgres] {               # records of decisions; default: none; block optional
+//				admitted <percent>                     # of those that let requests pass; default 1%
+//				rejected <percent>                     # of the others; default 100%
+//				keep     <duration>                    # in PostgreSQL; default 7d
+//			}
 //		}
 //	}
 func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *Zone) error) error {
@@ -74,6 +79,9 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 			a.Rules = &RuleStore{Name: args[0], URL: strings.Join(args[1:], ""), Place: placeOf(d)}
 			return nil
 		}},
+		"decisions": {Usage: "decisions [log] [postgres] [{ ... }]", Max: 2, Parse: func(args []string) error {
+			return a.parseDecisions(d, args)
+		}},
 	}}
 	places, err := b.Read(d)
 	if err != nil {
@@ -87,6 +95,9 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 	}
 	if err := a.Rules.Check(a.Redis != nil); err != nil {
 		return places["rules"].Errf("rules: %w", err)
+	}
+	if err := a.Decisions.check(a.Rules); err != nil {
+		return places["decisions"].WrapErr(err)
 	}
 	return a.parseZones(zones, check)
 }

@@ -23,13 +23,13 @@
 //	definition.go          which zones are the same, and which are uses of another
 //	doubts.go              settings that have no effect, or a high price
 //	redis.go               where the counts are; breaker.go is when requests stop waiting for it
-//	rulestore.go           where rules are
+//	rulestore.go           where rules are; decisionlog.go is where decisions are recorded
 //	settingerror.go        which setting of a zone is wrong
 //	json.go                texts in place of objects
 //	find.go                the settings in a whole configuration of Caddy
 //	caddyfile.go           the grammar of the directive. The rest of the grammar is in
 //	caddyfile_app.go       the global option
-//	caddyfile_redis.go     its redis and breaker
+//	caddyfile_redis.go     its redis and breaker; caddyfile_decisions.go, its decisions
 //	caddyfile_zones.go     the zones of a block
 //	caddyfile_zone.go      a zone
 //	caddyfile_tier.go      its tiers
@@ -77,8 +77,8 @@ type Handler struct {
 	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
-	// If true, the keys of rejected requests are logged, and not only a hash of them. Default: false,
-	// because keys may be secrets.
+	// If true, the keys of rejected requests are logged, and not only a hash of them, and records of
+	// decisions have the keys, too. Default: false, because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
 	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened
@@ -128,6 +128,10 @@ type App struct {
 	// Keeps the rules that operators make while traffic runs in this store. Default: the Redis of
 	// `redis`, or else Caddy's storage.
 	Rules *RuleStore `json:"rules,omitempty"`
+
+	// Records decisions about requests in Caddy's log, or in PostgreSQL. Default: they are not
+	// recorded.
+	Decisions *DecisionLog `json:"decisions,omitempty"`
 }
 
 // Defaults are the settings of zones and handlers that do not set them.
@@ -194,7 +198,7 @@ func (a *App) Check() error {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkBreaker())
+	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkBreaker(), a.Decisions.check(a.Rules))
 }
 
 // MaxNodes is the largest value of App.Nodes.

@@ -136,6 +136,19 @@ func (s *RuleStore) UnmarshalJSON(data []byte) error {
 	return errors.New(`rules is not a store: use "storage", "redis" or "postgres <url>"`)
 }
 
+// UnmarshalJSON accepts where records go as a text, such as "log postgres".
+func (l *DecisionLog) UnmarshalJSON(data []byte) error {
+	switch {
+	case isObject(data):
+		type fields DecisionLog // without this method
+		return decode(data, (*fields)(l))
+	case isText(data) && textOf(data) != "":
+		l.To = strings.Fields(textOf(data))
+		return nil
+	}
+	return errors.New(`decisions is not what is recorded: use "log", "postgres", "log postgres" or {}`)
+}
+
 func isText(data []byte) bool   { return bytes.HasPrefix(data, []byte(`"`)) }
 func isObject(data []byte) bool { return bytes.HasPrefix(data, []byte(`{`)) }
 

@@ -35,6 +35,7 @@ var words = map[string][]string{
 		limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(), limiter.SlidingWindow.String(),
 		limiter.FixedWindow.String(),
 	},
+	"decisions":        {DecisionsToLog, DecisionsToPostgres},
 	"headers":          {"x", "draft", "all", "none"},
 	"log_rejections":   {LogFirst, LogAll, LogNone},
 	"mode":             {modeStrict, modeLease},

@@ -99,17 +99,24 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/...",
 		except:   []string{module + "/internal/report"},
-		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/..."},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/...", "go.opentelemetry.io/..."},
 		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/ipset", module + "/internal/keytemplate",
-			module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/config", module + "/internal/adminapi", module + "/internal/decisionlog", module + "/internal/ipset",
+			module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
 			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
 		},
 		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/decisionlog",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/rules/rulestore",
+		},
+		reason: "what is recorded of a decision is what the admin API says of it; the table is beside the rules",
 	}, {
 		packages: module + "/internal/rulewatch",
 		allow: []string{

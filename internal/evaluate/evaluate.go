@@ -257,6 +257,7 @@ func clientGoneError(ctx context.Context) error {
 // Admit hands the request on, and sets the headers of its response. Then it checks what the zones
 // have read against what the next handlers have set.
 func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
+	e.trace()
 	e.releaseAtEnd()
 	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
 		err = next.ServeHTTP(w, e.HTTP)

@@ -24,6 +24,9 @@ type App struct {
 	InRedis   bool // the counts are
 	Emergency *emergency.Switch
 
+	// Traced says that a handler of the configuration makes spans, which get attributes.
+	Traced atomic.Bool
+
 	// UntrustedProxy is the first one that was noticed, nil if there was none.
 	UntrustedProxy atomic.Pointer[adminapi.UntrustedProxy]
 

@@ -32,6 +32,7 @@ const (
 // yet.
 func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 	again := e.setRefusal()
+	e.trace()
 	f := &e.refused
 	legacy, counters := false, (*usage.Zone)(nil)
 	if f.zone != nil {

@@ -26,6 +26,7 @@ func (e *Evaluation) Reject(w http.ResponseWriter) error {
 	denied := *e.denied // a copy, as the state moves results
 	named := e.nameDenied()
 	wait := e.handler.addJitter(denied.BoundedWait())
+	e.trace()
 	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
 	return e.writeRejection(w, denied, wait)
 }

@@ -199,6 +199,14 @@ func (e *Evaluation) noteKey(z *usage.Zone, key *keytemplate.Template) {
 	}
 }
 
+// trace gives the span of the request, if it has one, attributes about what is decided so far. The
+// next handlers may end the span, or begin others.
+func (e *Evaluation) trace() {
+	if e.state != nil && e.handler.App.Traced.Load() {
+		report.AddToSpan(e.HTTP, &e.state.State)
+	}
+}
+
 // subject returns the request as reports are about it.
 func (e *Evaluation) subject() report.Request {
 	return report.Request{Request: e.HTTP, Replacer: e.Repl}

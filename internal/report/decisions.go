@@ -62,7 +62,7 @@ func (p *Process) Decided(d Decision) {
 			continue
 		}
 		if told == nil {
-			told = d.describe()
+			told = d.describe(true)
 		}
 		t.Put(told)
 	}
@@ -95,8 +95,9 @@ func (d *Decision) isWanted(f *adminapi.DecisionFilter) bool {
 // it sends. Longer ones have a key_hash all the same.
 const maxTailKey = 2048
 
-// describe describes a decision. It refers to nothing of the request, which it may outlive.
-func (d *Decision) describe() *adminapi.Decision {
+// describe describes a decision, with its key or only the hash of that. It refers to nothing of the
+// request, which it may outlive.
+func (d *Decision) describe(withKey bool) *adminapi.Decision {
 	told := &adminapi.Decision{
 		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
 		Outcome: d.Outcome, Reason: d.Reason, Status: d.Status, WouldBe: d.WouldBe,
@@ -106,7 +107,7 @@ func (d *Decision) describe() *adminapi.Decision {
 		*text = strings.Clone(*text) // of a request line that may be much longer
 	}
 	if d.Key != nil {
-		d.describeKey(told)
+		d.describeKey(told, withKey)
 	}
 	if r := d.Result; r != nil {
 		limit, remaining := r.Decision.Limit, r.Remaining()
@@ -125,9 +126,12 @@ func (d *Decision) describe() *adminapi.Decision {
 	return told
 }
 
-// describeKey adds the key, and what the zone has found for it.
-func (d *Decision) describeKey(told *adminapi.Decision) {
-	text := d.Key.Text(d.Request.Request, d.Request.Replacer)
+// describeKey adds the key, if it is wanted, and what the zone has found for it.
+func (d *Decision) describeKey(told *adminapi.Decision, withKey bool) {
+	text := ""
+	if withKey {
+		text = d.Key.Text(d.Request.Request, d.Request.Replacer)
+	}
 	switch {
 	case len(text) > maxTailKey:
 	case utf8.ValidString(text):

@@ -52,6 +52,7 @@ func (p *Process) Describe(ch chan<- *prometheus.Desc) {
 	p.failures.Describe(ch)
 	p.decided.Describe(ch)
 	p.restored.Describe(ch)
+	p.recording.describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -74,6 +75,7 @@ func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	p.failures.Collect(ch)
 	p.decided.Collect(ch)
 	p.restored.Collect(ch)
+	p.recording.collect(ch)
 }
 
 // A scrape takes the metrics that one scrape collects.

@@ -25,7 +25,8 @@ type Process struct {
 	emergency atomic.Bool // emergency mode is on
 	storeTimes
 	decisionTimes
-	restored *prometheus.CounterVec // rules, by store
+	restored  *prometheus.CounterVec // rules, by store
+	recording recording
 }
 
 // NewProcess returns the reports of this process. newest returns the log of the newest running
@@ -33,6 +34,7 @@ type Process struct {
 func NewProcess(newest func() *Log, limits func() []usage.Limit) *Process {
 	return &Process{
 		newest: newest, limits: limits, storeTimes: newStoreTimes(), decisionTimes: newDecisionTimes(), restored: newRestored(),
+		recording: newRecording(),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -17,12 +18,13 @@ type Requests struct {
 	*Process
 	*Log
 	settings   *config.Handler
+	recorded   *decisionlog.Log  // nil: decisions are not recorded
 	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
 }
 
-// Requests returns the reports of a handler.
-func (p *Process) Requests(l *Log, settings *config.Handler) *Requests {
-	return &Requests{Process: p, Log: l, settings: settings}
+// Requests returns the reports of a handler. recorded is nil if decisions are not recorded.
+func (p *Process) Requests(l *Log, settings *config.Handler, recorded *decisionlog.Log) *Requests {
+	return &Requests{Process: p, Log: l, settings: settings, recorded: recorded}
 }
 
 // logged returns which rejections by a zone are logged. legacy is whether it is in the syntax of

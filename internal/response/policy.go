@@ -1,7 +1,10 @@
 package response
 
 import (
+	"strconv"
 	"time"
+
+	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -39,6 +42,19 @@ func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
 
 // Unlimited reports whether p limits nothing.
 func (p *Policy) Unlimited() bool { return p.Rule == nil && !p.Block && p.Concurrent == nil }
+
+// LimitText returns the limit as a Caddyfile has it.
+func (p *Policy) LimitText() string {
+	switch {
+	case p.Concurrent != nil:
+		return "concurrent " + strconv.FormatInt(p.Concurrent.Limit, 10)
+	case p.Rule == nil:
+		limit := config.Limit{Block: p.Block, Unlimited: !p.Block}
+		return limit.String()
+	}
+	limit := config.Limit{Events: p.Limit.Events, Window: caddy.Duration(p.Limit.Window), Burst: p.Limit.Burst}
+	return limit.String()
+}
 
 // onOutage returns how p decides in an outage. It is not for block.
 func (p *Policy) onOutage() limiter.OutageMode {

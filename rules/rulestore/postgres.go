@@ -15,7 +15,8 @@ import (
 // changed in SQL, too: a trigger makes each such transaction a version. It connects at the first
 // call, and then makes its tables if necessary.
 type Postgres struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	tables string // the folder of their migrations
 
 	migrating sync.Mutex
 	migrated  bool // guarded by migrating
@@ -38,7 +39,7 @@ func OpenPostgres(url string) (*Postgres, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	return &Postgres{pool: pool}, nil
+	return &Postgres{pool: pool, tables: rulesTables}, nil
 }
 
 // Name implements [rules.Store].

@@ -4,14 +4,22 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// migrations are applied in the order of their names, once each.
+// migrations are applied in the order of their names, once each: those in the folder of the tables
+// that a connection needs. No two have the same name.
 //
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
+
+// The folders of migrations.
+const (
+	rulesTables     = "migrations"
+	decisionsTables = "migrations/decisions"
+)
 
 // migrate makes and changes tables as far as that was not done yet. It needs no right to do so when
 // all is done.
@@ -21,21 +29,20 @@ func (p *Postgres) migrate(ctx context.Context) error {
 	if p.migrated {
 		return nil
 	}
-	files, err := migrations.ReadDir("migrations")
+	wanted, err := migrationsIn(p.tables)
 	if err != nil {
 		return err
 	}
 	err = pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		applied, err := countMigrations(ctx, tx)
-		if err != nil || applied >= len(files) {
-			return err // more are those of a newer version of this module, with which this one works
-		}
-		if applied, err = beginMigrations(ctx, tx); err != nil {
+		missing, err := missingMigrations(ctx, tx, wanted)
+		if err != nil || len(missing) == 0 {
 			return err
 		}
-		for i := applied; i < len(files); i++ {
-			name := files[i].Name()
-			statements, err := migrations.ReadFile("migrations/" + name)
+		if missing, err = beginMigrations(ctx, tx, wanted); err != nil {
+			return err
+		}
+		for _, name := range missing {
+			statements, err := migrations.ReadFile(p.tables + "/" + name)
 			if err != nil {
 				return err
 			}
@@ -52,42 +59,64 @@ func (p *Postgres) migrate(ctx context.Context) error {
 	return err
 }
 
-// countMigrations returns how many migrations were applied.
-func countMigrations(ctx context.Context, tx pgx.Tx) (applied int, err error) {
-	var exists bool
-	err = tx.QueryRow(ctx, "SELECT to_regclass('rate_limit_migrations') IS NOT NULL").Scan(&exists)
-	if err == nil && exists {
-		err = tx.QueryRow(ctx, "SELECT count(*) FROM rate_limit_migrations").Scan(&applied)
+// migrationsIn returns the names of the migrations in a folder.
+func migrationsIn(folder string) (names []string, err error) {
+	entries, err := migrations.ReadDir(folder)
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
 	}
-	return applied, err
+	return names, err
 }
 
-// beginMigrations waits until no other node migrates, and returns how many migrations were applied.
-func beginMigrations(ctx context.Context, tx pgx.Tx) (applied int, err error) {
+// missingMigrations returns those of the migrations that were not applied. Others may be those of a
+// newer version of this module, with which this one works.
+func missingMigrations(ctx context.Context, tx pgx.Tx, wanted []string) (missing []string, err error) {
+	var exists bool
+	err = tx.QueryRow(ctx, "SELECT to_regclass('rate_limit_migrations') IS NOT NULL").Scan(&exists)
+	if err != nil || !exists {
+		return wanted, err
+	}
+	found, err := tx.Query(ctx, "SELECT name FROM rate_limit_migrations")
+	if err != nil {
+		return nil, err
+	}
+	applied, err := pgx.CollectRows(found, pgx.RowTo[string])
+	for _, name := range wanted {
+		if !slices.Contains(applied, name) {
+			missing = append(missing, name)
+		}
+	}
+	return missing, err
+}
+
+// beginMigrations waits until no other node migrates, and returns the migrations that are missing.
+func beginMigrations(ctx context.Context, tx pgx.Tx, wanted []string) (missing []string, err error) {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(7236280412116541)"); err != nil {
-		return 0, err
+		return nil, err
 	}
 	var encoding, schema string
 	err = tx.QueryRow(ctx, "SELECT current_setting('server_encoding'), coalesce(current_schema(), '')").Scan(&encoding, &schema)
 	switch {
 	case err != nil:
-		return 0, err
+		return nil, err
 	case encoding != "UTF8":
-		return 0, errors.New("the database has the encoding " + encoding +
+		return nil, errors.New("the database has the encoding " + encoding +
 			": use one with UTF8, from createdb --template=template0 --encoding=UTF8")
 	case schema == "":
-		return 0, errors.New("no schema of the search path exists: use CREATE SCHEMA, or another search_path in the URL")
+		return nil, errors.New("no schema of the search path exists: use CREATE SCHEMA, or another search_path in the URL")
 	}
 	// The functions keep this search path: tables that others make elsewhere cannot take the place of
 	// theirs.
 	path := pgx.Identifier{schema}.Sanitize() + ", pg_temp"
 	if _, err := tx.Exec(ctx, "SELECT set_config('search_path', $1, true)", path); err != nil {
-		return 0, err
+		return nil, err
 	}
 	const table = "CREATE TABLE IF NOT EXISTS rate_limit_migrations " +
 		"(name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
 	if _, err := tx.Exec(ctx, table); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return countMigrations(ctx, tx)
+	return missingMigrations(ctx, tx, wanted)
 }

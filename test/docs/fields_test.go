@@ -200,7 +200,8 @@ var unshown = map[string]bool{
 	"zone window": true, "zone max_events": true, "distributed read_interval": true,
 	"distributed write_interval": true, "distributed purge_age": true,
 	"handler place": true, "zone place": true, "redis place": true, "rule store place": true,
-	"redis tls ca": true, "redis tls insecure_skip_verify": true,
+	"decision log place": true,
+	"redis tls ca":       true, "redis tls insecure_skip_verify": true,
 }
 
 // TestWholeExampleIsWhole looks for all fields in the example of docs/configure/json.md.

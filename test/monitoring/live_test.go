@@ -18,10 +18,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
+// manyZones are zones that decide requests without rejecting them. So one request has many decisions
+// to record.
+var manyZones = func() (zones string) {
+	for i := range 100 {
+		zones += fmt.Sprintf("\t\tzone many%d {\n\t\t\tkey all\n\t\t\tlimit block\n\t\t\tdry_run\n\t\t}\n", i)
+	}
+	return zones
+}()
+
 // aloneSite has zones that are counted in memory: one of which the keys find no room, one that reads
 // a user before authentication, one whose key no request has, one that rejects, one whose requests
-// count for many events, and two with requests that are doubtful. The password is "secret".
-const aloneSite = `	rate_limit {
+// count for many events, two with requests that are doubtful, and a hundred dry runs. The password is
+// "secret".
+var aloneSite = fmt.Sprintf(`	rate_limit {
 		zone full {
 			key {header.X-Api-Key}
 			limit 1000/1h
@@ -69,9 +79,11 @@ const aloneSite = `	rate_limit {
 			dry_run
 		}
 	}
+	rate_limit /many* {
+%s	}
 	basic_auth /user* {
 		alice $2a$04$QAZ/EfkZmmaVdHVAsB6cAOlEkI5KJ6IIwXaikF1QbQZ3gZObqgiHa
-	}`
+	}`, manyZones)
 
 // fleetSite limits by API key, and has a zone that on_outage admits.
 func fleetSite(limit string) string {
@@ -145,6 +157,7 @@ var causes = map[string]string{
 	"RateLimitRedisDown":            `caddy_rate_limit_breaker_state > 0`,
 	"RateLimitOutage":               `rate(caddy_rate_limit_decisions_total{source="outage"}[2s]) > 0`,
 	"RateLimitDebtGrows":            `caddy_rate_limit_outage_debt_events > 0`,
+	"RateLimitDecisionsUnrecorded":  `rate(caddy_rate_limit_decisions_unrecorded_total[2s]) > 0`,
 	"RateLimitBreakerFlapping":      `changes(caddy_rate_limit_breaker_state[6s]) > 5`,
 }
 
@@ -160,7 +173,7 @@ func TestFleet(t *testing.T) {
 	fleet := nodetest.StartAll(t, 2, options, fleetSite("100000/1h"))
 	watched := nodetest.Start(t, "redis sentinel {\n\taddress "+strings.Join(sentinel.Addrs, " ")+"\n\tmaster_name "+
 		sentinel.MasterName+"\n}", fleetSite("100000/1h"))
-	alone := nodetest.Start(t, "defaults {\n\theaders all\n}", aloneSite)
+	alone := nodetest.Start(t, "decisions log", aloneSite)
 	all := append(slices.Clone(fleet), watched, alone)
 	p := startPrometheus(t, map[string][]*nodetest.Node{"fleet": fleet, "sentinel": {watched}, "alone": {alone}})
 	for _, n := range all { // decisions before the causes
@@ -203,6 +216,12 @@ func TestFleet(t *testing.T) {
 	for seen["RateLimitHotKey"].Labels == nil { // no hotter than necessary: the average takes time to fall
 		if alone.Metric(`caddy_rate_limit_hottest_key_per_second{zone="dear"}`) < 15000 {
 			alone.MustGet(200, "/dear")
+		}
+		fires()
+	}
+	for seen["RateLimitDecisionsUnrecorded"].Labels == nil { // no more than necessary: they are in the log of the node
+		for range 5 {
+			_, _, _ = alone.Get("/many") // another zone may reject it, afterwards
 		}
 		fires()
 	}

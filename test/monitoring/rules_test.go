@@ -193,6 +193,10 @@ var alertTests = []struct {
 	{"RateLimitEmergency", "",
 		[][]history{{gauge(of("emergency", "a", `kind="node"`), 0, 1)}},
 		[][]history{{briefly(of("emergency", "a", `kind="node"`), 1, 29)}}},
+	{"RateLimitDecisionsUnrecorded", `to="postgres"`,
+		[][]history{{counter(of("decisions_unrecorded_total", "a", `to="postgres"`), .1), counter(of("decisions_unrecorded_total", "b", `to="postgres"`), 0)}},
+		[][]history{{counter(of("decisions_unrecorded_total", "a", `to="postgres"`), 0)},
+			{{of("decisions_unrecorded_total", "a", `to="postgres"`), fmt.Sprintf("0+0x%d 100+100x4 500+0x%d", phase-1, 2*phase-6)}}}}, // a burst
 }
 
 // TestAlerts has promtool evaluate all rules over histories, minute by minute, each in a job of its

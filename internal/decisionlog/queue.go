@@ -1,0 +1,66 @@
+package decisionlog
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// A queue holds records until its reader takes them all. Whoever puts one in takes no lock and never
+// waits: a record that finds no room is dropped and counted.
+type queue struct {
+	newest  atomic.Pointer[queued]
+	length  atomic.Int64
+	dropped atomic.Uint64
+}
+
+type queued struct {
+	Record
+	before *queued
+}
+
+// room is how many records fit in, and roomForRepeated how many there may be at most when one comes
+// in that repeats what others say, so that it does not take the room of those that say more.
+const (
+	room            = 5000
+	roomForRepeated = room / 2
+)
+
+// full reports whether there is no room, and counts a dropped record then, so that the caller need
+// not make one.
+func (q *queue) full(repeated bool) bool {
+	most := int64(room)
+	if repeated {
+		most = roomForRepeated
+	}
+	full := q.length.Load() >= most
+	if full {
+		q.dropped.Add(1)
+	}
+	return full
+}
+
+// put adds a record, or drops it if there is no room.
+func (q *queue) put(r Record) {
+	if q.length.Add(1) > room {
+		q.length.Add(-1)
+		q.dropped.Add(1)
+		return
+	}
+	added := &queued{Record: r}
+	for {
+		added.before = q.newest.Load()
+		if q.newest.CompareAndSwap(added.before, added) {
+			return
+		}
+	}
+}
+
+// take removes all records, and returns them in their order.
+func (q *queue) take() (records []Record) {
+	for r := q.newest.Swap(nil); r != nil; r = r.before {
+		records = append(records, r.Record)
+	}
+	q.length.Add(-int64(len(records)))
+	slices.Reverse(records)
+	return records
+}

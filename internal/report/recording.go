@@ -1,0 +1,120 @@
+package report
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
+)
+
+// recording counts decisions that are to be recorded, by where to.
+type recording struct{ recorded, dropped *prometheus.CounterVec }
+
+func newRecording() recording {
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caddy_rate_limit_" + name, Help: help}, []string{"to"})
+	}
+	return recording{
+		counter("decisions_recorded_total", "Decisions that were recorded."),
+		counter("decisions_unrecorded_total", "Decisions that were to be recorded and were dropped: they came too fast, or the "+
+			"database was too slow."),
+	}
+}
+
+func (r recording) describe(ch chan<- *prometheus.Desc) {
+	r.recorded.Describe(ch)
+	r.dropped.Describe(ch)
+}
+
+func (r recording) collect(ch chan<- prometheus.Metric) {
+	r.recorded.Collect(ch)
+	r.dropped.Collect(ch)
+}
+
+// Decided hands a decision to those who record it, and to those who follow it. While there are none,
+// it is two loads.
+func (l *Requests) Decided(d Decision) {
+	if l.recorded != nil {
+		l.record(&d)
+	}
+	l.Process.Decided(d)
+}
+
+// record records a decision, if it is drawn. The first rejection of a key and window has more room
+// than those that repeat it.
+func (l *Requests) record(d *Decision) {
+	passed, first := passes(d.Outcome), d.Result != nil && d.Result.Decision.Breach
+	if !l.recorded.Wants(passed, first) {
+		return
+	}
+	var told *adminapi.Decision // the same for all
+	for _, r := range l.recorded.Recorders {
+		if r.Full(!passed && !first) {
+			continue
+		}
+		if told == nil {
+			told = d.describe(l.settings.LogKey)
+		}
+		r.Put(decisionlog.Record{Decision: told, Node: l.recorded.Node})
+	}
+}
+
+// LogDecision implements decisionlog.Observer. The line has the instant of the decision.
+func (p *Process) LogDecision(r *decisionlog.Record) {
+	line := p.logger().Named("decisions").Check(zap.InfoLevel, "decision")
+	if line == nil {
+		return
+	}
+	line.Time = r.Time
+	fields := []zap.Field{
+		textField("zone", r.Zone), zap.String("outcome", r.Outcome), textField("source", r.Source), textField("reason", r.Reason),
+		textField("endpoint", r.Endpoint), textField("tier", r.Tier), textField("tier_unknown", r.TierUnknown),
+		textField("key_hash", r.KeyHash), textField("key", r.Key), textField("key_base64", r.Base64),
+		zap.String("remote_ip", r.RemoteIP), zap.String("client_ip", r.ClientIP), zap.String("method", r.Method),
+		zap.String("host", r.Host), zap.String("path", r.Path), statusField("status", r.Status), statusField("would_be", r.WouldBe),
+		costField(r.Cost), countField("limit", r.Limit), countField("remaining", r.Remaining), zap.String("node", r.Node),
+	}
+	if r.Wait != 0 {
+		fields = append(fields, zap.Duration("wait", time.Duration(r.Wait)))
+	}
+	line.Write(fields...)
+}
+
+// statusField is a status for a line in the log; 0 is none.
+func statusField(name string, status int) zap.Field {
+	if status == 0 {
+		return zap.Skip()
+	}
+	return zap.Int(name, status)
+}
+
+// countField is a number of events for a line in the log; nil is unknown.
+func countField(name string, events *int64) zap.Field {
+	if events == nil {
+		return zap.Skip()
+	}
+	return zap.Int64(name, *events)
+}
+
+// DecisionsRecorded implements decisionlog.Observer.
+func (p *Process) DecisionsRecorded(to string, recorded, dropped uint64) {
+	p.recording.recorded.WithLabelValues(to).Add(float64(recorded))
+	p.recording.dropped.WithLabelValues(to).Add(float64(dropped))
+}
+
+// RecordingFailed implements decisionlog.Observer.
+func (p *Process) RecordingFailed(to string, err error) {
+	p.logger().Warn("decisions cannot be recorded, and are dropped while there is no room for them", zap.String("to", to),
+		zap.Error(err))
+}
+
+// RecordingRecovered implements decisionlog.Observer.
+func (p *Process) RecordingRecovered(to string) {
+	p.logger().Info("decisions can be recorded again", zap.String("to", to))
+}
+
+// Interface guard.
+var _ decisionlog.Observer = (*Process)(nil)
