@@ -146,11 +146,18 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/command",
 		allow: []string{
-			module + "/internal/adminapi", module + "/internal/simpage", module + "/rules", module + "/config", module + "/limiter",
-			module + "/sim", module + "/sim/fleet", module + "/sim/logs", "github.com/caddyserver/...",
+			module + "/internal/adminapi", module + "/internal/logzone", module + "/internal/simpage", module + "/rules", module + "/config",
+			module + "/limiter", module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic", "github.com/caddyserver/...",
 			"github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
+	}, {
+		packages: module + "/internal/logzone",
+		allow: []string{
+			module + "/config", module + "/internal/placeholder", module + "/internal/response", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
+		},
+		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
 	}, {
 		packages: module + "/sim",
 		allow:    []string{module + "/limiter"},
@@ -165,6 +172,10 @@ var policy = []struct {
 			module + "/limiter", module + "/sim", "github.com/buger/jsonparser", "github.com/klauspost/compress/...",
 		},
 		reason: "logs are texts: what reads them needs no Caddy",
+	}, {
+		packages: module + "/sim/traffic",
+		allow:    []string{module + "/limiter", module + "/sim"},
+		reason:   "requests are made up from a seed alone",
 	}, {
 		packages: module + "/internal/emergency",
 		allow: []string{
