@@ -48,6 +48,7 @@ type Zone struct {
 	limits   []zone.PlacedLimit
 	numbers  map[limitOf]uint16 // of limits
 	statuses bool               // requests count by their status
+	logger   int                // the field with the name of Caddy's logger
 
 	needs   needs
 	made    request

@@ -56,6 +56,7 @@ func (z *Zone) findNeeds(settings *config.Zone, o Options) error {
 	}
 	z.made.init()
 	z.made.said = said{zone: n.want("", "rate_limit", "zone"), decision: n.want("", "rate_limit", "decision"), at: n.want("", "rate_limit", "at")}
+	z.logger = n.want("", "logger")
 	if z.recorded {
 		z.made.said.want(n)
 		return nil

@@ -3,6 +3,7 @@ package logzone
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/sim/logs"
@@ -10,7 +11,9 @@ import (
 
 // Read implements logs.RowReader.
 func (z *Zone) Read(row *logs.Row) (logs.Record, error) {
-	z.needs.count(row)
+	if !z.needs.count(row) || strings.HasPrefix(string(row.First(z.logger)), "http.log.error") {
+		return logs.Record{}, logs.ErrKeyless // a line about something else, or about a request once more
+	}
 	var record logs.Record
 	var err error
 	if z.recorded {
@@ -24,13 +27,16 @@ func (z *Zone) Read(row *logs.Row) (logs.Record, error) {
 	return record, err
 }
 
-func (n *needs) count(row *logs.Row) {
+// count counts the fields that a row has, and reports whether it has any that is needed.
+func (n *needs) count(row *logs.Row) (any bool) {
 	n.rows++
 	for i := range n.wants {
 		if row.First(i) != nil {
 			n.seen[i]++
+			any = any || n.wants[i].For != ""
 		}
 	}
+	return any
 }
 
 // readRequest has the zone read the request of a row.
