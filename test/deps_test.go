@@ -52,6 +52,15 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
+		packages: module + "/internal/recent", allow: []string{}, reason: "it is a sample of numbers",
+	}, {
+		packages: module + "/internal/trial",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/recent", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
+		},
+		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
+	}, {
 		packages: module + "/internal/topkeys",
 		allow:    []string{},
 		reason:   "it is an algorithm",
@@ -173,9 +182,7 @@ var policy = []struct {
 		},
 		reason: "logs are texts: what reads them needs no Caddy",
 	}, {
-		packages: module + "/sim/traffic",
-		allow:    []string{module + "/limiter", module + "/sim"},
-		reason:   "requests are made up from a seed alone",
+		packages: module + "/sim/traffic", allow: []string{module + "/limiter", module + "/sim"}, reason: "requests are made up from a seed alone",
 	}, {
 		packages: module + "/internal/emergency",
 		allow: []string{
@@ -264,15 +271,15 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/internal/pool", module + "/internal/topkeys", module + "/limiter"},
+		allow:    []string{module + "/internal/pool", module + "/internal/recent", module + "/internal/topkeys", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
-			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/reservation",
-			module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone",
-			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/keytemplate", module + "/internal/recent", module + "/internal/report",
+			module + "/internal/reservation", module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
