@@ -88,7 +88,7 @@ func TestTry(t *testing.T) {
 		`there is no limit of its own at endpoint "" for tier "gold": use endpoint "" with tier "", or`: {Tier: "gold"},
 		"the limit in force there is block: use an endpoint or a tier with a rate":                      {Endpoint: "/closed"},
 		"limit: unlimited rejects nobody or all: use a rate such as 100/1m":                             {Limit: "unlimited"},
-		`limit: "much" is not a rate: use`: {Limit: "much"},
+		`limit: "much" is not a rate: use`:                                                              {Limit: "much"},
 	} {
 		if _, err := Try(used, limits, now, &q); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error = %v, want %s", q, err, want)
