@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -9,6 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/trial"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -151,6 +153,19 @@ func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery)
 	top := a.Snapshot.Top(zone, q, &view)
 	top.Node, top.Fleet = a.app.store.Node(), fleet
 	return top, nil
+}
+
+// Try implements adminapi.Running.
+func (a *runningApp) Try(zone string, q *adminapi.TryRequest) (*adminapi.Trial, error) {
+	used := usage.Of(zone)
+	if used == nil {
+		return nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone)
+	}
+	t, err := trial.Try(used, a.PlacedLimits(zone), time.Now(), q)
+	if err == nil {
+		t.Node, t.Nodes = a.app.store.Node(), a.app.store.Nodes()
+	}
+	return t, err
 }
 
 // Operation implements adminapi.Running.

@@ -55,6 +55,11 @@ func (k *rejections) add(r Request, ok bool) {
 // report returns the keys that are rejected most: first the one that is rejected first. least are
 // the least limits of the keys, if they are known.
 func (k *rejections) report(top int, name func(Key) string, least []int64) []KeyOutcome {
+	return k.outcomes(k.most(top), name, least)
+}
+
+// most returns the keys that are rejected most, the one that is rejected first in front.
+func (k *rejections) most(top int) []Key {
 	var hit []Key
 	for i := range k.keys {
 		if k.keys[i].rejected > 0 {
@@ -66,6 +71,11 @@ func (k *rejections) report(top int, name func(Key) string, least []int64) []Key
 	})
 	hit = hit[:min(top, len(hit))]
 	slices.SortStableFunc(hit, func(a, b Key) int { return cmp.Compare(k.keys[a].first, k.keys[b].first) })
+	return hit
+}
+
+// outcomes describes keys.
+func (k *rejections) outcomes(hit []Key, name func(Key) string, least []int64) []KeyOutcome {
 	outcomes := make([]KeyOutcome, 0, len(hit))
 	for _, n := range hit {
 		key := &k.keys[n]

@@ -7,6 +7,7 @@ type Replay struct {
 	rule    *limiter.Rule
 	numbers []int64         // the States of the keys, one after the other
 	logs    []limiter.Count // the counts of the keys, under an algorithm whose counts grow
+	clients *reacting       // nil: they do not react
 
 	Sum
 }
@@ -21,6 +22,14 @@ type Sum struct {
 
 // NewReplay returns a replay of requests by a rule.
 func NewReplay(r *limiter.Rule) *Replay { return &Replay{rule: r} }
+
+// withClients has clients react to rejections.
+func (p *Replay) withClients(c Clients) *Replay {
+	if c != OpenClients {
+		p.clients = &reacting{clients: c}
+	}
+	return p
+}
 
 // Take decides the next request. A cost above what can be taken at once counts as that, as in the
 // gateway.

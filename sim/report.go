@@ -10,6 +10,7 @@ import (
 // A Report says whom a limit would have rejected.
 type Report struct {
 	Trace      TraceSummary `json:"trace"`
+	Clients    string       `json:"clients"` // what they do when they are rejected
 	Limit      Limit        `json:"limit"`
 	Curve      []Outcome    `json:"curve"`
 	KeyCurve   []KeyPoint   `json:"key_curve,omitempty"` // all least limits, exact
@@ -45,6 +46,10 @@ type Outcome struct {
 	KeysRejected     int     `json:"keys_rejected"`
 	RequestsShare    float64 `json:"requests_share"`
 	KeysShare        float64 `json:"keys_share"`
+
+	// Retries are what clients that react send besides the requests of the trace. Their rejections are
+	// among the rejected requests.
+	Retries *Retries `json:"retries,omitempty"`
 }
 
 // An Algorithm is what an algorithm does under the limit in force.
@@ -61,19 +66,24 @@ type Algorithm struct {
 // Report returns what the study has found. At most top keys are listed, those that are rejected
 // most first. name returns what to call a key.
 func (s *Study) Report(top int, name func(Key) string) *Report {
-	s.decide()
+	s.end()
 	r := &Report{
+		Clients: s.clients.String(),
 		Trace: TraceSummary{
-			Requests: s.inForce.Admitted + s.inForce.Rejected, Keys: len(s.rejections.keys),
+			Requests: s.requests, Keys: len(s.rejections.keys),
 			From: s.first.Time(), To: s.last.Time(),
 		},
 		Limit: limitOf(s.rule), Minutes: s.times.minutes,
 	}
 	for _, c := range s.candidates {
-		r.Curve = append(r.Curve, Outcome{
+		o := Outcome{
 			Limit: limitOf(c.rule), InForce: c == s.inForce, RequestsRejected: c.Rejected, KeysRejected: c.KeysRejected,
-			RequestsShare: share(c.Rejected, r.Trace.Requests), KeysShare: share(c.KeysRejected, r.Trace.Keys),
-		})
+			RequestsShare: share(c.Rejected, c.requests()), KeysShare: share(c.KeysRejected, r.Trace.Keys),
+		}
+		if c.clients != nil {
+			o.Retries = &c.clients.sum
+		}
+		r.Curve = append(r.Curve, o)
 	}
 	var least []int64
 	if s.least != nil {

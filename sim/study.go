@@ -19,6 +19,10 @@ type Options struct {
 
 	// Algorithms are compared under the limit of Rule.
 	Algorithms []limiter.Algorithm
+
+	// Clients are what clients do when they are rejected, by the limit in force and by candidates.
+	// Comparisons of algorithms are of the trace as it is.
+	Clients Clients
 }
 
 // Ladder returns limits with 1, 2 and 5 times each power of ten events per window, from a
@@ -57,6 +61,8 @@ type Study struct {
 	last    limiter.Instant
 	pending []Request // that are not decided yet
 
+	requests int64
+
 	inForce    *Replay
 	rejections rejections
 	times      timeline
@@ -64,6 +70,7 @@ type Study struct {
 	leastBurst bool   // least is of bursts at the rate of the rule
 	candidates []*Replay
 	algorithms comparison
+	clients    Clients
 }
 
 // New returns a study of what o says.
@@ -72,7 +79,7 @@ func New(o Options) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Study{rule: rule, inForce: NewReplay(rule)}
+	s := &Study{rule: rule, inForce: NewReplay(rule).withClients(o.Clients), clients: o.Clients}
 	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind == limiter.TokenBucket; s.leastBurst {
 		s.least = NewLeastBurst(rule)
 	} else if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
@@ -94,7 +101,7 @@ func New(o Options) (*Study, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.candidates = append(s.candidates, NewReplay(r))
+		s.candidates = append(s.candidates, NewReplay(r).withClients(o.Clients))
 	}
 	if len(o.Algorithms) > 0 {
 		if s.algorithms, err = newComparison(o.Rule.Limit, o.Algorithms); err != nil {
@@ -123,17 +130,35 @@ func (s *Study) Add(r Request) {
 		s.first = r.At
 	}
 	s.last = r.At
+	s.requests++
 	if s.pending = append(s.pending, r); len(s.pending) == batch {
 		s.decide()
+	}
+}
+
+// decided takes a decision of the limit in force into account.
+func (s *Study) decided(r Request, d limiter.Decision) {
+	s.rejections.add(r, d.OK)
+	s.times.add(r.At, d.OK)
+}
+
+func ignored(Request, limiter.Decision) {}
+
+// end decides what clients would send after the trace.
+func (s *Study) end() {
+	s.decide()
+	s.inForce.sendAgain(limiter.Never, s.decided)
+	for _, c := range s.candidates {
+		if c != s.inForce {
+			c.sendAgain(limiter.Never, ignored)
+		}
 	}
 }
 
 // decide decides the requests that are pending.
 func (s *Study) decide() {
 	for _, r := range s.pending {
-		d := s.inForce.Take(r)
-		s.rejections.add(r, d.OK)
-		s.times.add(r.At, d.OK)
+		s.inForce.react(r, s.decided)
 	}
 	if s.least != nil {
 		for _, r := range s.pending {
@@ -142,6 +167,12 @@ func (s *Study) decide() {
 	}
 	for _, c := range s.candidates {
 		if c == s.inForce {
+			continue
+		}
+		if c.clients != nil {
+			for _, r := range s.pending {
+				c.react(r, ignored)
+			}
 			continue
 		}
 		for _, r := range s.pending {

@@ -6,8 +6,19 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 type Request struct {
 	At   limiter.Instant // when it arrived
 	Key  Key
+	Rule uint16 // the number of its limit in a [Zone]; 0 if there is one limit
+	Said Decision
 	Cost int64 // events that it counts for, at least 1
 }
+
+// A Decision is what a log says that the gateway decided.
+type Decision uint8
+
+const (
+	Unsaid Decision = iota
+	Admitted
+	Rejected
+)
 
 // A Key is the number of a key in [Keys]: the first one has 0.
 type Key uint32

@@ -52,6 +52,15 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
+		packages: module + "/internal/recent", allow: []string{}, reason: "it is a sample of numbers",
+	}, {
+		packages: module + "/internal/trial",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/recent", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
+		},
+		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
+	}, {
 		packages: module + "/internal/topkeys",
 		allow:    []string{},
 		reason:   "it is an algorithm",
@@ -153,11 +162,18 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/command",
 		allow: []string{
-			module + "/internal/adminapi", module + "/internal/simpage", module + "/rules", module + "/config", module + "/limiter",
-			module + "/sim", module + "/sim/fleet", module + "/sim/logs", "github.com/caddyserver/...",
+			module + "/internal/adminapi", module + "/internal/logzone", module + "/internal/simpage", module + "/rules", module + "/config",
+			module + "/limiter", module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic", "github.com/caddyserver/...",
 			"github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
+	}, {
+		packages: module + "/internal/logzone",
+		allow: []string{
+			module + "/config", module + "/internal/placeholder", module + "/internal/response", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
+		},
+		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
 	}, {
 		packages: module + "/sim",
 		allow:    []string{module + "/limiter"},
@@ -172,6 +188,8 @@ var policy = []struct {
 			module + "/limiter", module + "/sim", "github.com/buger/jsonparser", "github.com/klauspost/compress/...",
 		},
 		reason: "logs are texts: what reads them needs no Caddy",
+	}, {
+		packages: module + "/sim/traffic", allow: []string{module + "/limiter", module + "/sim"}, reason: "requests are made up from a seed alone",
 	}, {
 		packages: module + "/internal/emergency",
 		allow: []string{
@@ -260,15 +278,15 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/internal/pool", module + "/internal/topkeys", module + "/limiter"},
+		allow:    []string{module + "/internal/pool", module + "/internal/recent", module + "/internal/topkeys", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
-			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/reservation",
-			module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone",
-			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/keytemplate", module + "/internal/recent", module + "/internal/report",
+			module + "/internal/reservation", module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {

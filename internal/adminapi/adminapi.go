@@ -93,6 +93,10 @@ type Running interface {
 	// Top returns the keys that use a zone most. Its error is that the store does not answer.
 	Top(ctx context.Context, zone string, q *TopQuery) (*Top, error)
 
+	// Try returns what limits would have done to the requests that are remembered of a zone. Its error
+	// is a mistake in the request.
+	Try(zone string, r *TryRequest) (*Trial, error)
+
 	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
 	Keys(key rules.Key) ([][]byte, error)
 

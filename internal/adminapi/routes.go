@@ -34,6 +34,7 @@ var routes = map[string]methods{
 	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: postInspect},
 	"/rate_limit/zones/{zone}/overrides": {http.MethodPost: postLookup},
 	"/rate_limit/zones/{zone}/top":       {http.MethodGet: getTop},
+	"/rate_limit/zones/{zone}/try":       {http.MethodPost: postTry},
 	"/rate_limit/zones/{zone}/reset":     {http.MethodPost: postReset},
 	"/rate_limit/zones/{zone}/quota":     {http.MethodPost: postQuota},
 	"/rate_limit/rules": {

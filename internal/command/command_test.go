@@ -127,6 +127,12 @@ func TestExamplesOfCommands(t *testing.T) {
 	if err := os.WriteFile("Caddyfile", []byte("localhost:80\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// The tests of this package have no rate_limit in the Caddyfile.
+	const zone = `{"apps":{"http":{"servers":{"srv0":{"routes":[{"handle":[{"handler":"rate_limit",
+		"rate_limits":{"user":{"key":"{client_ip}","limit":"100/1m"}}}]}]}}}}}`
+	if err := os.WriteFile("caddy.json", []byte(zone), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var examine func(cmd *cobra.Command)
 	examine = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -144,6 +150,7 @@ func TestExamplesOfCommands(t *testing.T) {
 				t.Errorf("%s: %q is no example of it", cmd.CommandPath(), line)
 			}
 			command = regexp.MustCompile(` [<>][a-z.]+$| --address \S+`).ReplaceAllString(command, "")
+			command = strings.ReplaceAll(command, "Caddyfile --zone", "caddy.json --zone")
 			words := regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(strings.ReplaceAll(command, "rules.yaml", "-"), -1)
 			for i := range words {
 				words[i] = strings.Trim(words[i], `"`)

@@ -28,11 +28,20 @@ func (r *simulation) print(t *table) {
 			t.row("", fmt.Sprintf("%d requests are out of order by more than a minute", log.Late))
 		}
 	}
+	if r.Traffic != "" {
+		t.row("made up", r.Traffic)
+	}
+	if r.Zone != nil {
+		r.Zone.print(t)
+	}
 	t.line("")
 	t.row("span", r.Trace.From, r.Trace.To)
 	t.row("requests", r.Trace.Requests)
 	t.row("keys", r.Trace.Keys)
 	t.line("")
+	if r.Clients != sim.OpenClients.String() {
+		t.line("clients that are rejected: %s", r.Clients)
+	}
 	t.row("LIMIT", "", "KEYS REJECTED", "", "REQUESTS REJECTED", "")
 	for _, o := range untilNone(r.Curve) {
 		mark := ""
@@ -41,6 +50,7 @@ func (r *simulation) print(t *table) {
 		}
 		t.row(rate(o.Limit), mark, o.KeysRejected, percent(o.KeysShare), o.RequestsRejected, percent(o.RequestsShare))
 	}
+	r.printRetries(t)
 	if r.Worst != nil {
 		t.line("")
 		t.line("rejected by minute, at most %d: %s", r.Worst.Rejected, sparkline(r.Minutes))
@@ -73,7 +83,37 @@ func (r *simulation) print(t *table) {
 	if r.Recommends != nil {
 		t.line("")
 		t.line("Recommended, as it rejects at most 0.1 %% of the keys; for the Caddyfile:")
-		t.line("limit %s", rate(*r.Recommends))
+		t.line("%s", r.Line)
+	}
+}
+
+// caddyfileLine returns the line of the recommended limit.
+func (r *simulation) caddyfileLine() string {
+	limit := rate(*r.Recommends)
+	if r.Zone == nil {
+		return "limit " + limit
+	}
+	i := slices.IndexFunc(r.Zone.Limits, func(l sim.ZoneLimitOutcome) bool { return l.Studied })
+	switch l := &r.Zone.Limits[i]; {
+	case l.Missing:
+		return "on_missing_key with " + limit
+	case l.Endpoint != "" && l.Tier != "":
+		return fmt.Sprintf("tier %s %s, in endpoint %s", l.Tier, limit, l.Endpoint)
+	case l.Endpoint != "":
+		return fmt.Sprintf("endpoint %s %s", l.Endpoint, limit)
+	case l.Tier != "":
+		return fmt.Sprintf("%s %s, in the tiers of the zone", l.Tier, limit)
+	}
+	return "limit " + limit
+}
+
+// printRetries says what clients that react have sent again under the limit in force.
+func (r *simulation) printRetries(t *table) {
+	for _, o := range r.Curve {
+		if o.InForce && o.Retries != nil {
+			t.line("sent again under %s: %d requests, %d are served, %d give up", rate(o.Limit), o.Retries.Sent, o.Retries.Served,
+				o.Retries.GaveUp)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ func (e *Evaluation) takeDryRuns() {
 			r.Zone.ConcurrentRejected.Add(1)
 		}
 		e.addTo(&r.Zone.Top.Rejected, r)
+		e.remember(r)
 		status := http.StatusTooManyRequests
 		if r.Unavailable() {
 			status = http.StatusServiceUnavailable

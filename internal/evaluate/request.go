@@ -162,6 +162,7 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 		r.Zone.ConcurrentRejected.Add(1)
 	}
 	e.addTo(list, r)
+	e.remember(r)
 	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
 }
 

@@ -61,6 +61,9 @@ type loggedResult struct {
 func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	r := l.Result
 	field.AddString("zone", r.Zone.Name)
+	if r.Decision.At > 0 {
+		field.AddInt64("at", int64(r.Decision.At))
+	}
 	decision := adminapi.Admitted
 	switch {
 	case !r.Decision.OK:

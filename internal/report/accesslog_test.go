@@ -24,6 +24,8 @@ func TestAccessLogField(t *testing.T) {
 	outage.Outage, outage.Decision.Source = true, limiter.FromLate
 	denied := result("d", 0)
 	denied.Decision.OK = false
+	timed := result("e", 7)
+	timed.Decision.At = 1_700_000_000_250_000
 	for _, tc := range []struct {
 		name  string
 		state response.State
@@ -32,6 +34,8 @@ func TestAccessLogField(t *testing.T) {
 		{"nothing", response.State{}, "map[]"},
 		{"least left", response.State{Results: []response.Result{result("a", 9), result("b", 8)}},
 			"map[rate_limit:map[decision:admitted endpoint:/v1/* remaining:8 source:lease tier:pro zone:b]]"},
+		{"the instant", response.State{Results: []response.Result{timed}},
+			"map[rate_limit:map[at:1700000000250000 decision:admitted endpoint:/v1/* remaining:7 source:lease tier:pro zone:e]]"},
 		{"outage", response.State{Results: []response.Result{result("a", 0), outage}, Keys: []response.KeyText{{Zone: outage.Zone, Text: "k"}}},
 			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},

@@ -18,6 +18,9 @@ func Acquire(zone string) (z *Zone, release func()) {
 // All returns the counters of all zones.
 func All() []*Zone { return zones.All() }
 
+// Of returns the counters of a zone, or nil if no configuration has it.
+func Of(zone string) *Zone { return zones.Get(zone) }
+
 // TopOf returns what the lists of a zone have now, nothing if no configuration has the zone.
 func TopOf(zone string) topkeys.View {
 	if z := zones.Get(zone); z != nil {

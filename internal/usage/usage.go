@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/recent"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -18,6 +19,8 @@ type Zone struct {
 	Name string
 
 	Top topkeys.Lists // of the keys that use it most
+
+	Recent recent.Memory // of its decisions, while somebody wants to try another limit
 
 	Allowed      atomic.Uint64 // past the zone by its allow_key list
 	Denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
@@ -54,6 +57,7 @@ type place struct{ endpoint, tier string }
 // Counters count what the limits of a zone have decided, at one endpoint, for keys of one tier.
 type Counters struct {
 	Endpoint, Tier string // "": the rest of the zone; none
+	Number         uint32 // among those of the zone
 
 	Admitted    bySource // within the limit
 	Rejected    bySource // 429
@@ -79,7 +83,7 @@ func (z *Zone) Counters(endpoint, tier string) *Counters {
 		if z.counters == nil {
 			z.counters = make(map[place]*Counters)
 		}
-		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier}
+		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier, Number: uint32(len(z.counters))}
 	}
 	return z.counters[at]
 }

@@ -29,26 +29,34 @@ func NewCombined(key string, seed uint64) (Format, error) {
 }
 
 func (c *combinedFormat) Record(line []byte) (Record, error) {
-	if len(line) == 0 {
-		return Record{}, errNoRecord
-	}
-	open, end := bytes.IndexByte(line, '['), bytes.IndexByte(line, ']')
-	words := bytes.Fields(line[:max(0, open)])
-	if open < 0 || end < open || len(words) < 3 {
-		return Record{}, fmt.Errorf("%.40q is not in the combined log format", line)
-	}
-	at, err := c.read(line[open+1 : end])
+	at, words, _, err := c.parse(line)
 	if err != nil {
 		return Record{}, err
 	}
 	key := words[0]
 	if c.user {
 		if key = words[2]; string(key) == "-" {
-			return Record{}, errKeyless
+			return Record{}, ErrKeyless
 		}
 	}
+	return Record{At: at, Key: key, Cost: 1}, nil
+}
+
+// parse returns the instant of a line, the words before it and what follows it.
+func (c *combinedFormat) parse(line []byte) (at limiter.Instant, words [][]byte, rest []byte, err error) {
+	if len(line) == 0 {
+		return 0, nil, nil, ErrNoRecord
+	}
+	open, end := bytes.IndexByte(line, '['), bytes.IndexByte(line, ']')
+	words = bytes.Fields(line[:max(0, open)])
+	if open < 0 || end < open || len(words) < 3 {
+		return 0, nil, nil, fmt.Errorf("%.40q is not in the combined log format", line)
+	}
+	if at, err = c.read(line[open+1 : end]); err != nil {
+		return 0, nil, nil, err
+	}
 	const second = 1_000_000
-	return Record{At: at + limiter.Instant(c.spread.IntN(second)), Key: key, Cost: 1}, nil
+	return at + limiter.Instant(c.spread.IntN(second)), words, line[end+1:], nil
 }
 
 func (c *combinedFormat) Instants() string { return c.clock.String() + ", spread over their second" }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/sim"
 )
 
 // A Record is what a line says about a request. The key is valid until the next line is read.
@@ -13,21 +14,25 @@ type Record struct {
 	At   limiter.Instant
 	Key  []byte
 	Cost int64
+
+	Rule uint16       // see sim.Request
+	Said sim.Decision // what the line says that was decided
 }
 
 // A Format reads lines of one file.
 type Format interface {
-	// Record returns what a line says. Its error is errNoRecord for a line that stands for no
-	// request, as the names of a table do, and errKeyless for one without a key.
+	// Record returns what a line says. Its error is ErrNoRecord for a line that stands for no
+	// request, as the names of a table do, and ErrKeyless for one without a key.
 	Record(line []byte) (Record, error)
 
 	// Instants says how the format has read instants.
 	Instants() string
 }
 
+// The errors of lines that are no requests of a key.
 var (
-	errNoRecord = errors.New("the line is no request")
-	errKeyless  = errors.New("the line has no key")
+	ErrNoRecord = errors.New("the line is no request")
+	ErrKeyless  = errors.New("the line has no key")
 )
 
 // Fields name what to read in a line. Names in JSON are paths: request.headers.X-Api-Key.
@@ -45,7 +50,7 @@ func (f *Fields) newRecord(c *clock, at, took, key, cost []byte) (Record, error)
 	case at == nil:
 		return Record{}, fmt.Errorf("the line has no %s", f.Time)
 	case len(key) == 0:
-		return Record{}, errKeyless
+		return Record{}, ErrKeyless
 	}
 	r := Record{Key: key, Cost: 1}
 	var err error

@@ -14,6 +14,8 @@ import (
 type clock struct {
 	layout string  // of texts
 	unit   float64 // µs of a number's unit, 0 while none was read
+
+	recorded bool // lines have the instant of a decision, which comes before theirs
 }
 
 // layouts are the ways in which instants are written as texts, those with a time zone first.
@@ -78,6 +80,20 @@ func (c *clock) number(n float64) (limiter.Instant, error) {
 
 // String says how instants are written, once one was read.
 func (c *clock) String() string {
+	const decisions = "those of the recorded decisions"
+	switch text := c.written(); {
+	case !c.recorded:
+		return text
+	case text == unknown:
+		return decisions
+	default:
+		return decisions + ", else " + text
+	}
+}
+
+const unknown = "not known"
+
+func (c *clock) written() string {
 	for _, u := range units {
 		if c.unit == u.µs {
 			return u.name + " since the Unix epoch"
@@ -85,7 +101,7 @@ func (c *clock) String() string {
 	}
 	switch c.layout {
 	case "":
-		return "not known"
+		return unknown
 	case layouts[6], layouts[7], layouts[8]:
 		return c.layout + ", taken as UTC"
 	}

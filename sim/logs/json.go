@@ -48,15 +48,22 @@ var (
 	errCut      = errors.New("the line is cut: it does not end with }")
 )
 
+// checkObject returns an error unless a line begins and ends as a JSON object does.
+func checkObject(line []byte) error {
+	switch {
+	case len(line) == 0:
+		return ErrNoRecord
+	case line[0] != '{':
+		return errNoObject
+	case line[len(line)-1] != '}':
+		return errCut
+	}
+	return nil
+}
+
 func (j *jsonFormat) Record(line []byte) (Record, error) {
-	if len(line) == 0 {
-		return Record{}, errNoRecord
-	}
-	if line[0] != '{' {
-		return Record{}, errNoObject
-	}
-	if line[len(line)-1] != '}' {
-		return Record{}, errCut
+	if err := checkObject(line); err != nil {
+		return Record{}, err
 	}
 	j.values = [4][]byte{}
 	var failed error
@@ -88,7 +95,7 @@ func unescaped(value []byte) ([]byte, error) {
 	}
 	text, err := jsonparser.Unescape(value, nil)
 	if err != nil {
-		return nil, fmt.Errorf("the key is not a JSON string: %w", err)
+		return nil, fmt.Errorf("a value is not a JSON string: %w", err)
 	}
 	return text, nil
 }

@@ -7,6 +7,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
+// maxHeld is how many requests are held back at most, so that a log with one instant for all lines
+// does not fill the memory. Those beyond it leave too early, and what comes before them is late.
+const maxHeld = 1 << 22
+
 // An order sorts requests that are nearly in order. It holds back those that arrived within bound µs
 // of the newest one.
 type order struct {
@@ -46,7 +50,7 @@ func (o *order) add(r sim.Request) {
 
 // next returns the next request of which none can be earlier. all means that no more are added.
 func (o *order) next(all bool) (r sim.Request, ok bool) {
-	if len(o.heap) == 0 || !all && int64(o.heap[0].At) > o.newest-o.bound {
+	if len(o.heap) == 0 || !all && len(o.heap) <= maxHeld && int64(o.heap[0].At) > o.newest-o.bound {
 		return sim.Request{}, false
 	}
 	r = heap.Pop(&o.heap).(numbered).Request

@@ -86,13 +86,14 @@ func (s *stream) read() error {
 		return err
 	}
 	var header *HeaderError
+	var stop *StopError
 	switch {
-	case err == errNoRecord:
+	case err == ErrNoRecord:
 		return nil
-	case err == errKeyless:
+	case err == ErrKeyless:
 		s.Keyless++
 		return nil
-	case errors.As(err, &header):
+	case errors.As(err, &header), errors.As(err, &stop):
 		return err
 	case err == nil && record.At < 0:
 		err = errors.New("the request arrived before 1970")
@@ -104,7 +105,9 @@ func (s *stream) read() error {
 		return nil
 	}
 	s.Requests++
-	s.order.add(sim.Request{At: max(1, record.At), Key: s.keys.Number(record.Key), Cost: record.Cost})
+	s.order.add(sim.Request{
+		At: max(1, record.At), Key: s.keys.Number(record.Key), Rule: record.Rule, Said: record.Said, Cost: record.Cost,
+	})
 	return nil
 }
 

@@ -21,25 +21,36 @@ type tableFormat struct {
 func NewTable(f Fields, comma rune) Format { return &tableFormat{fields: f, comma: comma} }
 
 func (t *tableFormat) Record(line []byte) (Record, error) {
+	values, err := t.split(line)
+	switch {
+	case err != nil:
+		return Record{}, err
+	case t.names == nil:
+		return Record{}, t.header(values)
+	}
+	return t.fields.newRecord(&t.clock, t.text(values, timeRole), t.text(values, durationRole), t.text(values, keyRole), t.text(values, costRole))
+}
+
+// split returns the values of a row.
+func (t *tableFormat) split(line []byte) ([]string, error) {
 	if len(line) == 0 {
-		return Record{}, errNoRecord
+		return nil, ErrNoRecord
 	}
 	r := csv.NewReader(bytes.NewReader(line))
 	r.Comma, r.LazyQuotes = t.comma, t.comma == '\t'
 	values, err := r.Read()
 	if err != nil {
-		return Record{}, fmt.Errorf("the line is not a row of the table: %w", err)
+		return nil, fmt.Errorf("the line is not a row of the table: %w", err)
 	}
-	if t.names == nil {
-		return Record{}, t.header(values)
+	return values, nil
+}
+
+// text returns the value of a row for a role, nil if there is none.
+func (t *tableFormat) text(values []string, r role) []byte {
+	if column := t.columns[r]; column >= 0 && column < len(values) {
+		return []byte(values[column])
 	}
-	var texts [4][]byte
-	for role, column := range t.columns {
-		if column >= 0 && column < len(values) {
-			texts[role] = []byte(values[column])
-		}
-	}
-	return t.fields.newRecord(&t.clock, texts[timeRole], texts[durationRole], texts[keyRole], texts[costRole])
+	return nil
 }
 
 // header reads the names of the columns.
@@ -51,7 +62,7 @@ func (t *tableFormat) header(names []string) error {
 		}
 	}
 	t.names = names
-	return errNoRecord
+	return ErrNoRecord
 }
 
 // A HeaderError is the error of a table that has no column of a name.

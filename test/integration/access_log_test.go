@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
@@ -20,6 +21,12 @@ func TestAccessLogHasDecisions(t *testing.T) {
 			for _, line := range g.logged("handled request") {
 				if line["request"].(map[string]any)["uri"] == path {
 					found = line["rate_limit"]
+					if members, is := found.(map[string]any); is && members["decision"] != "denied" {
+						if age := time.Since(time.UnixMicro(int64(members["at"].(float64)))); age < 0 || age > time.Minute {
+							t.Errorf("%s: the decision is %v old, want less than a minute", path, age)
+						}
+						delete(members, "at")
+					}
 					return true
 				}
 			}

@@ -3,6 +3,8 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/sim"
@@ -15,7 +17,8 @@ func TestSimulateRepeatsDecisions(t *testing.T) {
 	const requests = 400
 	for _, algorithm := range []string{"token_bucket", "sliding_window_log", "fixed_window", "sliding_window 4"} {
 		g := newGateway(t)
-		g.mustLoad(g.caddyfile("", "log\n"+zoneSite("limit 40/1s\nalgorithm "+algorithm)))
+		text := g.caddyfile("", "log\n"+zoneSite("limit 40/1s\nalgorithm "+algorithm))
+		g.mustLoad(text)
 		rejected := 0
 		for i := range requests {
 			// Every other request is of a key that stays below its limit.
@@ -26,6 +29,13 @@ func TestSimulateRepeatsDecisions(t *testing.T) {
 			}
 		}
 		redistest.Eventually(t, "all lines of the log", func() bool { return len(g.logged("handled request")) == requests })
+		config := filepath.Join(t.TempDir(), "Caddyfile")
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if a := replayed(t, g.logFile, config).Zone.Agrees; a.Decisions != requests || a.Equal != requests {
+			t.Errorf("%s: %d of %d recorded decisions are repeated, want %d", algorithm, a.Equal, a.Decisions, requests)
+		}
 		var report struct {
 			Logs []logs.Summary `json:"logs"`
 			sim.Report

@@ -67,7 +67,7 @@ func TestSimulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := nodetest.Command("rate-limit", "simulate", log, "--time", "ts", "--duration", "0", "--key", "key",
-		"--limit", "100/1m", "--algorithms", "--nodes", "2", "--json", "--html", file).Output()
+		"--limit", "100/1m", "--algorithms", "all", "--nodes", "2", "--json", "--html", file).Output()
 	if err != nil {
 		t.Fatalf("simulate: %v", err)
 	}

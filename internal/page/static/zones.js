@@ -2,6 +2,7 @@
 import { Component, html } from "./html.js";
 import { decisionCharts } from "./charts.js";
 import { instant, percent, plural, rate } from "./text.js";
+import { Try } from "./try.js";
 
 // figures returns what the table of zones shows of one.
 export function figures(z, hello) {
@@ -81,5 +82,6 @@ export function Overview(props) {
   const { snapshot, history, hello, live, zone } = props;
   return html`<${Health} ...${props} />
     ${decisionCharts(history, zone, hello, live)}
-    ${snapshot.status && html`<${Zones} ...${props} />`}`;
+    ${snapshot.status && html`<${Zones} ...${props} />`}
+    ${zone && !zone.startsWith("(") && html`<${Try} ...${props} />`}`;
 }

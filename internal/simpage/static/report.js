@@ -43,12 +43,29 @@ function summary() {
   document.getElementById("report").replaceChildren(
     element("h1", {}, "Whom would a limit have rejected?"),
     element("p", { class: "note" }, `${number(trace.requests)} requests of ${number(trace.keys)} keys, ${time(trace.from)} to ${time(trace.to)} UTC, ` +
-      `${report.limit.algorithm}. In force, or looked at most closely: ${rate(report.limit)}.`));
+      `${report.limit.algorithm}. In force, or looked at most closely: ${rate(report.limit)}. ` +
+      (report.clients === "open" ? "" : `Clients that are rejected: ${report.clients}. `) + (report.traffic ? `Made up: ${report.traffic}.` : "")));
   if (report.recommended) {
     document.getElementById("report").append(element("p", {}, "Recommended, as it rejects at most 0.1 % of the keys:"),
-      element("pre", {}, "limit " + rate(report.recommended)));
+      element("pre", {}, report.caddyfile));
   }
   document.getElementById("report").append(list);
+}
+
+// zone shows what the limits of a zone do, as they are configured.
+function zone() {
+  const z = report.zone;
+  if (!z) return;
+  const agrees = z.recorded && `${number(z.recorded.equal)} of the ${number(z.recorded.decisions)} decisions that the log has are repeated.`;
+  section(`The zone ${z.zone}, as it is configured`,
+    table("The limits of the zone", ["endpoint", "tier", "limit", "requests", "rejected", "keys", "rejected"],
+      z.limits.map((l) => [l.endpoint, l.missing ? "(no key)" : l.tier, l.limit, l.requests, l.requests_rejected, l.keys, l.keys_rejected]),
+      z.limits.flatMap((l, i) => (l.studied ? [i] : []))),
+    element("p", { class: "note" }, "The rest of this page is about the marked limit. " + (agrees ?? "")));
+  if (z.limits.length > 1 && z.keys.length > 0) {
+    section("Who is rejected by any limit of the zone", table("Keys of all limits", ["key", "endpoint", "tier", "requests", "rejected", "first", "last"],
+      z.keys.map((k) => [k.key, k.endpoint, k.tier, k.requests, k.rejected, time(k.first_rejection), time(k.last_rejection)])));
+  }
 }
 
 // curve shows the limits that were tried, and the least limits of all keys.
@@ -142,6 +159,7 @@ function fleet() {
 }
 
 summary();
+zone();
 curve();
 who();
 when();

@@ -1,0 +1,21 @@
+package evaluate
+
+import (
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/internal/recent"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+)
+
+// remember has the zone of a result remember it, if somebody wants to try another limit there.
+func (e *Evaluation) remember(r *response.Result) {
+	memory := &r.Zone.Recent
+	if !memory.On() || r.IsConcurrent() {
+		return
+	}
+	if i := slices.IndexFunc(e.keys, func(k zoneKey) bool { return k.zone == r.Zone }); i >= 0 {
+		memory.Add(e.keys[i].key, recent.Decision{
+			At: int64(r.Decision.At), Cost: max(1, r.Cost), Count: r.Policy.CountID, Place: r.Counters.Number,
+		})
+	}
+}

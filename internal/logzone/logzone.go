@@ -1,0 +1,194 @@
+// Package logzone has a zone of a configuration read the requests of logs: by its own matchers, key,
+// endpoints, tiers and costs, in the code of package zone, as far as a log has the fields.
+//
+// What the log does not have is an error that names the placeholder or the matcher that needs it.
+package logzone
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/sim"
+	"github.com/fleetlimit/fleetlimit/sim/logs"
+)
+
+// Options say how a zone reads logs.
+type Options struct {
+	// Recorded takes keys, costs, endpoints and tiers from what the gateway has written into the log
+	// about its decisions, so that the log needs nothing that the zone reads.
+	Recorded bool
+
+	// Fields are the fields of the log that have the values of placeholders, by their names without
+	// braces.
+	Fields map[string]string
+}
+
+// A Zone reads the requests of logs. It implements logs.RowReader.
+type Zone struct {
+	Summary
+
+	name     string
+	recorded bool
+	zone     *zone.Zone
+	rules    *zone.Snapshot
+	uses     []*use
+	limits   []zone.PlacedLimit
+	numbers  map[limitOf]uint16 // of limits
+	statuses bool               // requests count by their status
+	logger   int                // the field with the name of Caddy's logger
+
+	needs   needs
+	made    request
+	reading zone.Reading
+	key     []byte
+}
+
+// A limitOf is what a limit is found by. Tiers with equal limits share a policy.
+type limitOf struct {
+	policy *response.Policy
+	tier   string
+}
+
+// A Summary says what became of the requests of a log in the zone, besides those that it limits.
+type Summary struct {
+	Passed       int64 `json:"not_matched"` // by the routes around the zone, or by its matchers
+	Skipped      int64 `json:"without_key"` // by on_missing_key skip
+	Allowed      int64 `json:"allowed"`     // by allow or allow_key
+	Refused      int64 `json:"refused"`     // 403 and 400
+	Unlimited    int64 `json:"unlimited"`
+	Uncounted    int64 `json:"uncounted"`     // by count_status
+	InvalidCosts int64 `json:"invalid_costs"` // they count as 1
+	Several      int64 `json:"several"`       // their path is at several endpoints: the first one counts
+}
+
+// Load compiles a zone of a configuration of Caddy, which is JSON.
+func Load(text []byte, name string, o Options) (*Zone, error) {
+	app, uses, err := findUses(text, name)
+	if err != nil {
+		return nil, err
+	}
+	z := &Zone{name: name, recorded: o.Recorded, uses: uses}
+	settings, err := app.Zones.DefinitionFor(name, uses[0].handler.Zones[name])
+	if err != nil {
+		return nil, fmt.Errorf("zone %q: %w", name, err)
+	}
+	ctx, cancel := caddy.NewContext(caddy.Context{Context: context.Background()})
+	defer cancel()
+	for _, u := range uses {
+		if err := u.provision(ctx, app, name); err != nil {
+			return nil, err
+		}
+	}
+	set := &zone.Set{Defaults: app.DefaultSettings(), SharedTiers: app.Tiers}
+	for _, u := range uses {
+		u.zone, err = set.New(name, u.settings, zone.Options{
+			Usage: &usage.Zone{Name: name}, Matchers: u.matchers, Addresses: &u.addresses,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("zone %q: %w", name, err)
+		}
+		set.Add(u.zone)
+	}
+	z.zone = uses[0].zone
+	z.rules, _ = set.Compile(&rules.Version{Document: new(rules.Document)}, nil, time.Time{})
+	z.limits = z.rules.PlacedLimits(name)
+	if len(z.limits) == 0 {
+		return nil, fmt.Errorf("zone %q has no rate to simulate: use a zone with `limit`", name)
+	}
+	z.number()
+	return z, z.findNeeds(settings, o)
+}
+
+// number numbers the limits.
+func (z *Zone) number() {
+	z.numbers = make(map[limitOf]uint16)
+	for i, l := range z.limits {
+		z.numbers[limitOf{l.Policy, l.Tier}] = uint16(i)
+		if _, known := z.numbers[limitOf{policy: l.Policy}]; !known {
+			z.numbers[limitOf{policy: l.Policy}] = uint16(i)
+		}
+	}
+}
+
+// Limits returns the limits of the zone, by their numbers in requests.
+func (z *Zone) Limits() []sim.ZoneLimit {
+	all := make([]sim.ZoneLimit, 0, len(z.limits))
+	for _, l := range z.limits {
+		all = append(all, sim.ZoneLimit{
+			Endpoint: l.Endpoint, Tier: l.Tier, Missing: l.Missing, Limit: l.Text, Count: l.Policy.CountID, Rule: l.Policy.Rule,
+		})
+	}
+	return all
+}
+
+// Wants implements logs.RowReader.
+func (z *Zone) Wants() []logs.Want { return z.needs.wants }
+
+// KeyName returns how operators write a key of a record.
+func (z *Zone) KeyName(key string) string {
+	key = key[countSize:]
+	if z.recorded {
+		return key
+	}
+	if name := z.zone.KeyName([]byte(key)); name != "" {
+		return name
+	}
+	return fmt.Sprintf("a key with the digest %x", key[1:min(7, len(key))])
+}
+
+// countSize is the size of what a key of a record begins with: the number of its counts.
+const countSize = 4
+
+// record returns the record of a request that a limit is charged with.
+func (z *Zone) record(limit uint16, key []byte, cost int64) logs.Record {
+	z.key = binary.BigEndian.AppendUint32(z.key[:0], z.limits[limit].Policy.CountID)
+	z.key = append(z.key, key...)
+	return logs.Record{Key: z.key, Cost: max(1, cost), Rule: limit}
+}
+
+// Check returns an error if no line had a field that is needed.
+func (z *Zone) Check() error {
+	for i, want := range z.needs.wants {
+		if want.For != "" && !want.Maybe && z.needs.seen[i] == 0 && z.needs.rows > 0 {
+			return fmt.Errorf("none of %d lines has %s, which %s needs: use a log that has it, --field with the name of a field "+
+				"that has it, or --recorded if the gateway has written key_hash", z.needs.rows, want, want.For)
+		}
+	}
+	return nil
+}
+
+// findUses finds the handlers that use a zone, with what is around them.
+func findUses(text []byte, name string) (*config.App, []*use, error) {
+	app, handlers, err := config.Find(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	uses, err := usesOf(text, name)
+	if err != nil || len(uses) > 0 {
+		return app, uses, err
+	}
+	names := make(map[string]bool)
+	for _, h := range handlers {
+		for name := range h.Zones {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil, errors.New("the configuration has no zone: use one with rate_limit")
+	}
+	return nil, nil, fmt.Errorf("the configuration has no zone %q: use one of %s", name,
+		strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+}

@@ -1,0 +1,37 @@
+package sim
+
+// An Agreement compares decisions with those that a log says the gateway has made.
+type Agreement struct {
+	Decisions int64 `json:"decisions"` // that the log has
+	Equal     int64 `json:"equal"`
+
+	// OffByMinute is by how many requests the rejections of each minute differ, added up.
+	OffByMinute int64 `json:"off_by_minute"`
+
+	minute     int64
+	difference int64
+}
+
+const minute = 60_000_000 // µs
+
+// add adds a decision of a request.
+func (a *Agreement) add(r Request, ok bool) {
+	if r.Said == Unsaid {
+		return
+	}
+	if m := int64(r.At)/minute + 1; m != a.minute {
+		a.minute, a.difference = m, 0
+	}
+	a.Decisions++
+	if ok == (r.Said == Admitted) {
+		a.Equal++
+		return
+	}
+	was := max(a.difference, -a.difference)
+	if ok {
+		a.difference--
+	} else {
+		a.difference++
+	}
+	a.OffByMinute += max(a.difference, -a.difference) - was
+}

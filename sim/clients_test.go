@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestClients has ten requests at once under a limit of two in ten seconds.
+func TestClients(t *testing.T) {
+	rule := limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.SlidingWindowLog}, Limit: limiter.Limit{Events: 2, Window: 10 * time.Second},
+	}
+	at := limiter.Instant(1_700_000_000_000_000)
+	for _, test := range []struct {
+		clients  Clients
+		requests int
+		want     Retries
+		rejected int64
+		last     time.Duration // of the last rejection
+	}{
+		{OpenClients, 10, Retries{}, 8, 0},
+		// Two are served in each ten seconds: eight wait, then six, four and two.
+		{RetryAfterClients, 10, Retries{Sent: 20, Served: 8, Most: 8}, 20, 30 * time.Second},
+		// The last two of fourteen are rejected six times.
+		{RetryAfterClients, 14, Retries{Sent: 40, Served: 10, GaveUp: 2, Most: 12}, 42, 50 * time.Second},
+		{HammeringClients, 3, Retries{Sent: 20, GaveUp: 1, Most: 1}, 21, 2 * time.Second},
+	} {
+		requests := slices.Repeat([]Request{{At: at, Cost: 1}}, test.requests)
+		report := study(t, Options{Rule: rule, Candidates: []limiter.Limit{{Events: 1, Window: time.Hour}}, Clients: test.clients}, requests)
+		i := slices.IndexFunc(report.Curve, func(o Outcome) bool { return o.InForce })
+		got := report.Curve[i]
+		if got.RequestsRejected != test.rejected || test.clients == OpenClients != (got.Retries == nil) || got.Retries != nil && *got.Retries != test.want {
+			t.Errorf("%v, %d requests: %d rejected, %+v, want %d, %+v", test.clients, test.requests, got.RequestsRejected, got.Retries,
+				test.rejected, test.want)
+		}
+		if last := report.Keys[0].Last.Sub(at.Time()); last != test.last {
+			t.Errorf("%v, %d requests: the last rejection is after %v, want %v", test.clients, test.requests, last, test.last)
+		}
+		if report.Clients != test.clients.String() || report.Trace.Requests != int64(test.requests) {
+			t.Errorf("report of %s and %d requests, want %v, %d", report.Clients, report.Trace.Requests, test.clients, test.requests)
+		}
+	}
+	if _, err := ParseClients("polite"); err == nil {
+		t.Error(`there are clients "polite"`)
+	}
+}
+
+// TestRetryHeap takes retries out in the order of their instants, and those of one in the order of sending.
+func TestRetryHeap(t *testing.T) {
+	var h retryHeap
+	var want []int64
+	for i := range int64(200) {
+		h.push(retry{Request: Request{At: limiter.Instant(i * 7919 % 50)}, order: i})
+		want = append(want, i*7919%50*1000+i)
+	}
+	slices.Sort(want)
+	for _, w := range want {
+		if r := h.pop(); int64(r.At)*1000+r.order != w {
+			t.Fatalf("popped %d of instant %d, want %d", r.order, r.At, w)
+		}
+	}
+}
