@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -17,7 +18,8 @@ import (
 type Zone struct {
 	Name string
 
-	Top topkeys.Lists // of the keys that use it most
+	Top     topkeys.Lists // of the keys that use it most
+	Journal journal.Log
 
 	Allowed      atomic.Uint64 // past the zone by its allow_key list
 	Denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
@@ -38,6 +40,7 @@ type Zone struct {
 
 	mu       sync.Mutex
 	counters map[place]*Counters
+	tiers    []string // by Counters.TierNumber
 }
 
 // A Limit is the limit in force at an endpoint of a zone for a tier.
@@ -54,6 +57,7 @@ type place struct{ endpoint, tier string }
 // Counters count what the limits of a zone have decided, at one endpoint, for keys of one tier.
 type Counters struct {
 	Endpoint, Tier string // "": the rest of the zone; none
+	TierNumber     uint16 // of the tier in the zone
 
 	Admitted    bySource // within the limit
 	Rejected    bySource // 429
@@ -79,9 +83,27 @@ func (z *Zone) Counters(endpoint, tier string) *Counters {
 		if z.counters == nil {
 			z.counters = make(map[place]*Counters)
 		}
-		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier}
+		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier, TierNumber: z.tierNumberLocked(tier)}
 	}
 	return z.counters[at]
+}
+
+// tierNumberLocked returns the number of a tier, which outlives configurations as the counters do. It
+// needs z.mu.
+func (z *Zone) tierNumberLocked(tier string) uint16 {
+	i := slices.Index(z.tiers, tier)
+	if i < 0 {
+		i = len(z.tiers)
+		z.tiers = append(z.tiers, tier)
+	}
+	return uint16(i)
+}
+
+// TierCalled returns the tier with a number.
+func (z *Zone) TierCalled(number uint16) string {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.tiers[number]
 }
 
 // AllCounters returns the counters of all endpoints and tiers that the zone has had.
