@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -151,6 +152,41 @@ func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery)
 	top := a.Snapshot.Top(zone, q, &view)
 	top.Node, top.Fleet = a.app.store.Node(), fleet
 	return top, nil
+}
+
+// KeyByHash implements adminapi.Running. It looks at all accounts last, of which there may be a
+// million.
+func (a *runningApp) KeyByHash(ctx context.Context, zone, hash string) *adminapi.KnownKey {
+	others := func(yield func([]byte) bool) {
+		tops, _, _ := a.app.store.Tops(ctx, zone) // without an answer, this node knows what it knows
+		for _, top := range tops {
+			view, _ := topkeys.Decode(top) // that of another version has no keys
+			for _, k := range append(view.Rejected.Keys, view.Taken.Keys...) {
+				if !yield([]byte(k.Key)) {
+					return
+				}
+			}
+		}
+	}
+	used := cmp.Or(usage.Find(zone), new(usage.Zone)) // a reload may drop the zone
+	return a.Snapshot.KeyByHash(ctx, zone, hash, used.Keys, others, a.app.store.KeysOf(zone))
+}
+
+// History implements adminapi.Running.
+func (a *runningApp) History(ctx context.Context, zone string, r *adminapi.HistoryRequest) (*adminapi.History, error) {
+	historian, err := a.Historian(zone, r)
+	if err != nil {
+		return nil, err
+	}
+	timeline, err := a.Watcher().Timeline(ctx, &historian.Subject, r.Versions)
+	used := cmp.Or(usage.Find(zone), new(usage.Zone))
+	view := used.Journal.View()
+	answer := historian.Tell(&timeline, &view, a.app.store.Node())
+	answer.Since = used.Began.UTC().Truncate(time.Millisecond)
+	if err != nil {
+		answer.RulesError = err.Error()
+	}
+	return answer, nil
 }
 
 // Operation implements adminapi.Running.

@@ -128,8 +128,8 @@ func leftTexts(left []zone.LeftOut) (texts []string) {
 func (a *App) logReload(old *App) {
 	now := time.Now()
 	for _, z := range a.planFrom(old, a.rulesInForce(), old.rulesInForce()) {
-		if log := usage.JournalOf(z.Zone); log != nil && z.Change != adminapi.ZoneRemoved {
-			log.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limitTexts(z.Limits), Reset: z.Reset})
+		if used := usage.Find(z.Zone); used != nil && z.Change != adminapi.ZoneRemoved {
+			used.Journal.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limitTexts(z.Limits), Reset: z.Reset})
 		}
 		a.logger.Info("the reload has "+z.Change+" a zone", zap.String("zone", z.Zone), zap.Strings("settings", z.Settings),
 			zap.Strings("limits", limitTexts(z.Limits)), zap.Strings("counts_reset", z.Reset))

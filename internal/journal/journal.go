@@ -16,7 +16,8 @@ const (
 	Most        = 500
 	MostReloads = 50
 
-	// Gap is the pause after which an event that happens again is another one.
+	// Gap is the pause after which an event that happens again is another one. One under another limit
+	// is, too.
 	Gap = 10 * time.Minute
 
 	// newPerSecond is how many events about keys begin in a second. A flood of keys has more.
@@ -87,8 +88,8 @@ func (l *Log) Add(now time.Time, e *Event) bool {
 // addLocked is Add. It needs l.mu.
 func (l *Log) addLocked(now time.Time, e *Event) bool {
 	known := l.newest[place{e.Kind, string(e.Key), e.Endpoint, e.Tier, e.Before, e.Rule}]
-	if known != nil && now.Sub(known.Last) <= Gap {
-		known.Last, known.Limit, known.Concurrent = now, e.Limit, e.Concurrent
+	if known != nil && now.Sub(known.Last) <= Gap && known.Limit == e.Limit && known.Concurrent == e.Concurrent {
+		known.Last = now
 		known.Times++
 		return true
 	}

@@ -37,6 +37,19 @@ func TestEventGoesOn(t *testing.T) {
 	}
 }
 
+// A rejection under another limit is another event.
+func TestEventUnderAnotherLimit(t *testing.T) {
+	var l Log
+	for i, events := range []int64{10, 20, 20} {
+		e := rejection("a")
+		e.Limit.Events = events
+		l.Add(at(time.Duration(i)*time.Minute), e)
+	}
+	if got, want := texts(&l)["a"], "rejected 0s to 0s, 1; rejected 1m0s to 2m0s, 2; "; got != want {
+		t.Errorf("events = %q, want %q", got, want)
+	}
+}
+
 // The bytes of a key are in a buffer that the next request uses.
 func TestKeyIsCopied(t *testing.T) {
 	var l Log

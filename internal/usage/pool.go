@@ -3,7 +3,6 @@ package usage
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/pool"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
@@ -27,26 +26,25 @@ func TopOf(zone string) topkeys.View {
 	return topkeys.View{}
 }
 
-// JournalOf returns the journal of a zone, nil if no configuration has the zone.
-func JournalOf(zone string) *journal.Log {
-	if z := zones.Get(zone); z != nil {
-		return &z.Journal
-	}
-	return nil
-}
+// Find returns the counters of a zone, nil if no configuration has the zone.
+func Find(zone string) *Zone { return zones.Get(zone) }
 
-// KeysOf returns the keys that the lists and the journal of a zone have. A key may be there several
-// times.
-func KeysOf(zone string) (keys []string) {
-	z := zones.Get(zone)
-	if z == nil {
-		return nil
+// Keys calls yield with the keys that the lists and the journal of z have, until it returns false. A
+// key may come several times.
+func (z *Zone) Keys(yield func(key []byte) bool) {
+	for _, list := range []*topkeys.List{&z.Top.Rejected, &z.Top.Taken} {
+		for _, key := range list.Keys() {
+			if !yield([]byte(key)) {
+				return
+			}
+		}
 	}
-	keys = append(z.Top.Rejected.Keys(), z.Top.Taken.Keys()...)
-	for _, e := range z.Journal.View().Events {
-		keys = append(keys, string(e.Key))
+	v := z.Journal.View()
+	for i := range v.Events {
+		if !yield(v.Events[i].Key) {
+			return
+		}
 	}
-	return keys
 }
 
 // Close implements the interface of the pool. Counters hold nothing.

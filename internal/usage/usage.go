@@ -16,7 +16,8 @@ import (
 
 // A Zone is what outlives a configuration of a zone besides its counts.
 type Zone struct {
-	Name string
+	Name  string
+	Began time.Time
 
 	Top     topkeys.Lists // of the keys that use it most
 	Journal journal.Log
@@ -68,8 +69,8 @@ type Counters struct {
 
 // newZone returns a zone whose limits have decided nothing.
 func newZone(name string) *Zone {
-	z := &Zone{Name: name}
-	z.Top.Begin(time.Now())
+	z := &Zone{Name: name, Began: time.Now()}
+	z.Top.Begin(z.Began)
 	z.Counters("", "")
 	return z
 }
