@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -157,7 +158,7 @@ func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery)
 
 // Try implements adminapi.Running.
 func (a *runningApp) Try(zone string, q *adminapi.TryRequest) (*adminapi.Trial, error) {
-	used := usage.Of(zone)
+	used := usage.Find(zone)
 	if used == nil {
 		return nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone)
 	}
@@ -166,6 +167,41 @@ func (a *runningApp) Try(zone string, q *adminapi.TryRequest) (*adminapi.Trial, 
 		t.Node, t.Nodes = a.app.store.Node(), a.app.store.Nodes()
 	}
 	return t, err
+}
+
+// KeyByHash implements adminapi.Running. It looks at all accounts last, of which there may be a
+// million.
+func (a *runningApp) KeyByHash(ctx context.Context, zone, hash string) *adminapi.KnownKey {
+	others := func(yield func([]byte) bool) {
+		tops, _, _ := a.app.store.Tops(ctx, zone) // without an answer, this node knows what it knows
+		for _, top := range tops {
+			view, _ := topkeys.Decode(top) // that of another version has no keys
+			for _, k := range append(view.Rejected.Keys, view.Taken.Keys...) {
+				if !yield([]byte(k.Key)) {
+					return
+				}
+			}
+		}
+	}
+	used := cmp.Or(usage.Find(zone), new(usage.Zone)) // a reload may drop the zone
+	return a.Snapshot.KeyByHash(ctx, zone, hash, used.Keys, others, a.app.store.KeysOf(zone))
+}
+
+// History implements adminapi.Running.
+func (a *runningApp) History(ctx context.Context, zone string, r *adminapi.HistoryRequest) (*adminapi.History, error) {
+	historian, err := a.Historian(zone, r)
+	if err != nil {
+		return nil, err
+	}
+	timeline, err := a.Watcher().Timeline(ctx, &historian.Subject, r.Versions)
+	used := cmp.Or(usage.Find(zone), new(usage.Zone))
+	view := used.Journal.View()
+	answer := historian.Tell(&timeline, &view, a.app.store.Node())
+	answer.Since = used.Began.UTC().Truncate(time.Millisecond)
+	if err != nil {
+		answer.RulesError = err.Error()
+	}
+	return answer, nil
 }
 
 // Operation implements adminapi.Running.

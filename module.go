@@ -28,6 +28,7 @@
 //	internal/stores     where the counts are, and which nodes share them
 //	internal/response   what was decided about a request, and what its response says
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
+//	internal/journal    what this node has seen happen to a zone and its keys
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
 //	internal/rulewatch  where the rules are kept, and who watches them
 //	internal/page       the operator's page; internal/live is what it shows each second

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -123,9 +124,13 @@ func leftTexts(left []zone.LeftOut) (texts []string) {
 
 // logReload logs what a reload that has replaced the app old by a changes of the zones: a line for
 // each zone that changes, and a warning for each whose keys start at their full limit, wholly or in
-// part.
+// part. The journals of the zones have the same.
 func (a *App) logReload(old *App) {
+	now := time.Now()
 	for _, z := range a.planFrom(old, a.rulesInForce(), old.rulesInForce()) {
+		if used := usage.Find(z.Zone); used != nil && z.Change != adminapi.ZoneRemoved {
+			used.Journal.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limitTexts(z.Limits), Reset: z.Reset})
+		}
 		a.logger.Info("the reload has "+z.Change+" a zone", zap.String("zone", z.Zone), zap.Strings("settings", z.Settings),
 			zap.Strings("limits", limitTexts(z.Limits)), zap.Strings("counts_reset", z.Reset))
 	}

@@ -65,6 +65,10 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
+		packages: module + "/internal/journal",
+		allow:    []string{module + "/limiter"},
+		reason:   "it remembers what it is told, and knows neither requests nor operators",
+	}, {
 		packages: module + "/lua",
 		allow:    []string{module + "/limiter"},
 		reason:   "scripts are text: other packages run them",
@@ -278,13 +282,16 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/internal/pool", module + "/internal/recent", module + "/internal/topkeys", module + "/limiter"},
-		reason:   "counters outlive configurations: they refer to nothing of one",
+		allow: []string{
+			module + "/internal/journal", module + "/internal/pool", module + "/internal/recent", module + "/internal/topkeys",
+			module + "/limiter",
+		},
+		reason: "counters outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
-			module + "/internal/keytemplate", module + "/internal/recent", module + "/internal/report",
+			module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent", module + "/internal/report",
 			module + "/internal/reservation", module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage",
 			module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
@@ -293,8 +300,8 @@ var policy = []struct {
 		packages: module + "/internal/zone",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
-			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
-			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
+			module + "/internal/journal", module + "/internal/keyshare", module + "/internal/keytable",
+			module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
 			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",

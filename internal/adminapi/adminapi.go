@@ -97,6 +97,13 @@ type Running interface {
 	// is a mistake in the request.
 	Try(zone string, r *TryRequest) (*Trial, error)
 
+	// History returns what has happened to a zone, or to the key of it that r names otherwise than by its
+	// hash. Its error is a mistake in r.
+	History(ctx context.Context, zone string, r *HistoryRequest) (*History, error)
+
+	// KeyByHash returns the key of a zone with a hash, nil if this node knows none.
+	KeyByHash(ctx context.Context, zone, hash string) *KnownKey
+
 	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
 	Keys(key rules.Key) ([][]byte, error)
 

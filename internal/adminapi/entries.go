@@ -164,6 +164,13 @@ func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Reques
 	if err := takeExpiry(object, time.Now()); err != nil {
 		return badBody(err, s.example)
 	}
+	c, err := runningOf(p)
+	if err == nil {
+		err = nameByHash(r.Context(), c, object)
+	}
+	if err != nil {
+		return err
+	}
 	added := s.newE()
 	if err := strictjson.Convert(object, added); err != nil {
 		return badBody(err, s.example)

@@ -10,6 +10,7 @@ type InspectRequest struct {
 	Key      string `json:"key"`
 	Base64   string `json:"key_base64"`
 	Stored   string `json:"key_stored"`
+	Hash     string `json:"key_hash"`
 	Missing  bool   `json:"missing"`
 	Endpoint string `json:"endpoint"`
 	Tier     string `json:"tier"` // that the placeholder of requests would give
@@ -19,15 +20,17 @@ const exampleInspect = `{"key": "sk_live_1"}`
 
 // An Inspection is what is known of a key.
 type Inspection struct {
-	Zone    string           `json:"zone"`
-	Key     string           `json:"key,omitempty"`
-	Base64  string           `json:"key_base64,omitempty"`
-	Stored  string           `json:"key_stored,omitempty"`
-	Missing bool             `json:"missing,omitempty"`
-	Version int64            `json:"version"` // of the rules
-	Access  *DecidedBy       `json:"access,omitempty"`
-	Tier    *DecidedBy       `json:"tier,omitempty"`
-	Counts  []InspectedCount `json:"counts"`
+	Zone      string           `json:"zone"`
+	Key       string           `json:"key,omitempty"`
+	Base64    string           `json:"key_base64,omitempty"`
+	Stored    string           `json:"key_stored,omitempty"`
+	Shortened string           `json:"key_shortened,omitempty"` // in their place, if it may be a secret and was named by its hash
+	Hash      string           `json:"key_hash,omitempty"`
+	Missing   bool             `json:"missing,omitempty"`
+	Version   int64            `json:"version"` // of the rules
+	Access    *DecidedBy       `json:"access,omitempty"`
+	Tier      *DecidedBy       `json:"tier,omitempty"`
+	Counts    []InspectedCount `json:"counts"`
 
 	Concurrent []InspectedConcurrent `json:"concurrent,omitempty"`
 }
@@ -115,9 +118,17 @@ func postInspect(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
 		return err
 	}
+	known, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != "")
+	if err != nil {
+		return err
+	}
 	answer, err := c.Inspect(r.Context(), zone, &body)
 	if err != nil {
 		return apiError(http.StatusBadRequest, "%w", err)
+	}
+	if known != nil {
+		answer.Key, answer.Base64, answer.Stored = known.Shown.Key, known.Shown.Base64, known.Shown.Stored
+		answer.Shortened, answer.Hash = known.Shown.Shortened, known.Shown.Hash
 	}
 	writeJSON(w, http.StatusOK, answer)
 	return nil

@@ -9,10 +9,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
+// A lookupRequest is the body of POST /rate_limit/zones/{zone}/overrides.
+type lookupRequest struct {
+	followRequest
+	Hash string `json:"key_hash"`
+}
+
 // postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may be
 // written in another way than in the rules. The key is in the body, so that it is in no log.
 func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
-	var body followRequest
+	var body lookupRequest
 	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
 		return err
 	}
@@ -20,7 +26,18 @@ func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := c.Keys(rules.Key{Zone: zone, Text: body.Key, Base64: body.Base64, Missing: body.Missing})
+	name := rules.Key{Zone: zone, Text: body.Key, Base64: body.Base64, Missing: body.Missing}
+	if body.Hash != "" {
+		known, err := keyByHash(r.Context(), c, zone, body.Hash, body.Key != "" || body.Base64 != "")
+		if err != nil {
+			return err
+		}
+		name = known.Name
+	}
+	wanted, err := [][]byte(nil), error(nil)
+	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // else rules cannot name the key
+		wanted, err = c.Keys(name)
+	}
 	if err != nil {
 		return apiError(http.StatusBadRequest, "key: %w", err)
 	}

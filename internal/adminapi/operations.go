@@ -14,6 +14,7 @@ type keysRequest struct {
 	Key      string   `json:"key"`
 	Base64   string   `json:"key_base64"`
 	Stored   string   `json:"key_stored"`
+	Hash     string   `json:"key_hash"`
 	Keys     []string `json:"keys"`
 	Missing  bool     `json:"missing"`
 	Endpoint string   `json:"endpoint"`
@@ -32,6 +33,9 @@ func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysReques
 		return err
 	}
 	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
+		return err
+	}
+	if _, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != ""); err != nil {
 		return err
 	}
 	action.Zone, action.Endpoint = zone, body.Endpoint

@@ -50,14 +50,21 @@ func zoneOf(p Process, r *http.Request) (c Running, zone string, err error) {
 		return nil, "", err
 	}
 	zone = r.PathValue("zone")
-	names := c.Schema().Zones()
+	if err := knownZone(c.Schema().Zones(), zone, http.StatusNotFound); err != nil {
+		return nil, "", err
+	}
+	return c, zone, nil
+}
+
+// knownZone returns an error with a status unless a zone is among names.
+func knownZone(names []string, zone string, status int) error {
 	if slices.Contains(names, zone) {
-		return c, zone, nil
+		return nil
 	}
 	if nearest := spelling.Nearest(zone, names); nearest != "" {
 		names = []string{nearest}
 	}
-	return nil, "", apiError(http.StatusNotFound, "there is no zone %q: use one of %q", zone, names)
+	return apiError(status, "there is no zone %q: use one of %q", zone, names)
 }
 
 // checkEndpoint refuses an endpoint that a zone does not have.

@@ -29,6 +29,7 @@ var routes = map[string]methods{
 	"/rate_limit/decisions":              {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
 	"/rate_limit/explain":                {http.MethodPost: postExplain},
 	"/rate_limit/plan":                   {http.MethodPost: postPlan},
+	"/rate_limit/history":                {http.MethodPost: postHistory},
 	"/rate_limit/zones":                  {http.MethodGet: getZones},
 	"/rate_limit/zones/{zone}":           {http.MethodGet: getZone},
 	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: postInspect},

@@ -42,6 +42,7 @@ func accessAddCommand(action, short string) *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			f.String("zone", "", "Zone of the key")
 			keyFlags(f)
+			hashFlag(f)
 			addFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
@@ -52,7 +53,7 @@ func accessAddCommand(action, short string) *cobra.Command {
 				if err := addKey(body, cmd, args); err != nil {
 					return nil, err
 				}
-			case f.Changed("key-file") || f.Changed("missing") || f.Changed("base64"):
+			case f.Changed("key-file") || f.Changed("missing") || f.Changed("base64") || f.Changed("key-hash"):
 				return nil, errors.New("a key has no zone: use --zone")
 			case len(args) == 0:
 				return nil, errors.New("there is no address: use one, or --zone with a key")

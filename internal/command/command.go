@@ -58,7 +58,7 @@ func configureRateLimit(cmd *cobra.Command) {
 		return wrongUsage(cmd, fmt.Errorf("%w: use %s --help to see which flags there are", err, cmd.CommandPath()))
 	})
 	asGroup(cmd, statusCommand(), healthCommand(), decisionsCommand(), explainCommand(), planCommand(), inspectCommand(),
-		topCommand(), resetCommand(), addQuotaCommand(), overrideCommand(), tierCommand(), accessCommand(), rulesCommand(),
+		historyCommand(), topCommand(), resetCommand(), addQuotaCommand(), overrideCommand(), tierCommand(), accessCommand(), rulesCommand(),
 		emergencyCommand(), pageCommand(), simulateCommand())
 }
 

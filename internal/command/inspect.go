@@ -18,11 +18,13 @@ func inspectCommand() *cobra.Command {
 		long: "Shows the limits of a key, where they are from, and what it has left." + keyHelp,
 		example: `  caddy rate-limit inspect user sk_live_1
   caddy rate-limit inspect user sk_live_1 --endpoint "POST /v1/search*" --tier pro
+  caddy rate-limit inspect user --key-hash 2bd806c97f0e
   pass show customer | caddy rate-limit inspect user --key-file -`,
 		least: 1, most: 2, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
 			keyFlags(f)
 			storedFlag(f)
+			hashFlag(f)
 			endpointFlag(f)
 			f.String("tier", "", "Tier that the placeholder of requests would give")
 		},
@@ -39,7 +41,10 @@ func inspectCommand() *cobra.Command {
 
 func printInspection(t *table, i *adminapi.Inspection) {
 	t.row("zone", i.Zone)
-	t.row("key", cmp.Or(i.Key, i.Base64, i.Stored))
+	t.row("key", cmp.Or(i.Key, i.Base64, i.Stored, i.Shortened))
+	if i.Hash != "" {
+		t.row("hash", i.Hash)
+	}
 	if i.Missing {
 		t.row("missing", "yes")
 	}

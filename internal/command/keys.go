@@ -32,6 +32,11 @@ func storedFlag(f *pflag.FlagSet) {
 	f.Bool("stored", false, "The key is in base64 as the store has it, as top shows it")
 }
 
+// hashFlag adds the flag of commands that take a key by its hash.
+func hashFlag(f *pflag.FlagSet) {
+	f.String("key-hash", "", "Hash of the key, as logs and top show it")
+}
+
 // endpointFlag adds the flag of commands that can be about one endpoint.
 func endpointFlag(f *pflag.FlagSet) {
 	f.String("endpoint", "", `Endpoint of the zone, such as "POST /v1/search*"; default: all of the zone`)
@@ -68,8 +73,11 @@ func keysOf(cmd *cobra.Command, args []string) ([]string, error) {
 	return keys, nil
 }
 
-// addKey adds the one key in args, or in the file of --key-file, to the body of a request.
+// addKey adds the one key in args, in the file of --key-file, or of --key-hash, to the body of a request.
 func addKey(body map[string]any, cmd *cobra.Command, args []string) error {
+	if found, err := addHash(body, cmd, args); found || err != nil {
+		return err
+	}
 	keys, err := keysOf(cmd, args)
 	switch {
 	case err != nil:
@@ -92,8 +100,29 @@ func setKey(body map[string]any, cmd *cobra.Command, key string) {
 	body[name] = key
 }
 
+// addHash adds the hash of --key-hash to the body of a request, and reports whether there is one.
+func addHash(body map[string]any, cmd *cobra.Command, args []string) (found bool, err error) {
+	hash, _ := cmd.Flags().GetString("key-hash")
+	if hash == "" {
+		return false, nil
+	}
+	for _, other := range []string{"key-file", "base64", "stored"} {
+		if cmd.Flags().Changed(other) {
+			return false, fmt.Errorf("there are both --key-hash and --%s: use one of them", other)
+		}
+	}
+	if len(args) > 0 {
+		return false, errors.New("there are both a key and --key-hash: use one of them")
+	}
+	body["key_hash"] = hash
+	return true, nil
+}
+
 // addKeys is as addKey for one key or several.
 func addKeys(body map[string]any, cmd *cobra.Command, args []string) error {
+	if found, err := addHash(body, cmd, args); found || err != nil {
+		return err
+	}
 	keys, err := keysOf(cmd, args)
 	base64, _ := cmd.Flags().GetBool("base64")
 	stored, _ := cmd.Flags().GetBool("stored")
@@ -168,6 +197,7 @@ func addQuotaCommand() *cobra.Command {
 func operationFlags(f *pflag.FlagSet) {
 	keyFlags(f)
 	storedFlag(f)
+	hashFlag(f)
 	endpointFlag(f)
 	f.String("reason", "", "Why, for the history of the rules")
 	authorFlag(f)

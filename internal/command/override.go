@@ -32,6 +32,7 @@ func overrideCommand() *cobra.Command {
 		flags: func(f *pflag.FlagSet) {
 			limits(f)
 			keyFlags(f)
+			hashFlag(f)
 			addFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {

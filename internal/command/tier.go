@@ -23,6 +23,7 @@ func tierCommand() *cobra.Command {
 		least: 2, most: 3, ofZone: true, complete: completeZoneAndTier,
 		flags: func(f *pflag.FlagSet) {
 			keyFlags(f)
+			hashFlag(f)
 			addFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {

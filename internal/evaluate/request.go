@@ -185,11 +185,16 @@ func (e *Evaluation) addTo(list *topkeys.List, r *response.Result) {
 	if i < 0 { // in emergency mode
 		return
 	}
-	t := topkeys.Take{Rule: r.Policy.CountID, Key: e.keys[i].key, Cost: max(1, r.Cost)}
+	t := topkeys.Take{Rule: r.Policy.CountID, Key: e.keys[i].key, Tier: r.Counters.TierNumber, Cost: max(1, r.Cost)}
 	if r.Policy.Rule != nil {
 		t.Limit = r.Policy.LimitID()
 	}
-	list.Add(e.Time(), &t)
+	if before, changed := list.Add(e.Time(), &t); changed {
+		e.noteTier(r, &t, before)
+	}
+	if !r.Decision.OK && (r.Decision.Breach || r.Policy.Block) {
+		e.noteRejection(r, &t)
+	}
 }
 
 // noteKey notes the text of a key, if the access log needs it. The next handlers may change what it is

@@ -77,3 +77,30 @@ func (t *Table[V, C]) Sample(do func(*Entry[V]) (more bool)) {
 		}
 	}
 }
+
+// Texts calls yield with the texts of all entries, until it returns false. yield is called without a
+// lock. An entry that is there all the time is visited at least once.
+func (m *Map[V, C, S]) Texts(yield func(text []byte) bool) {
+	var texts []byte // of some slots
+	var ends []int
+	shards := m.Shards()
+	for i := range shards {
+		s := &shards[i]
+		for c, more := new(Cursor), true; more; {
+			texts, ends = texts[:0], ends[:0]
+			s.Lock()
+			more = s.Entries.Walk(c, sweepSlots, func(e *Entry[V]) {
+				texts = append(texts, s.Entries.Text(e)...)
+				ends = append(ends, len(texts))
+			})
+			s.Unlock()
+			begin := 0
+			for _, end := range ends {
+				if !yield(texts[begin:end]) {
+					return
+				}
+				begin = end
+			}
+		}
+	}
+}

@@ -13,7 +13,8 @@ import (
 
 // reads are the paths of POST requests that change nothing.
 var reads = []string{
-	"/rate_limit/zones/{zone}/inspect", "/rate_limit/zones/{zone}/overrides", "/rate_limit/zones/{zone}/try", "/rate_limit/explain",
+	"/rate_limit/zones/{zone}/inspect", "/rate_limit/zones/{zone}/overrides", "/rate_limit/zones/{zone}/try",
+	"/rate_limit/explain", "/rate_limit/history",
 }
 
 // absent are the paths that a site does not have: a page needs neither, and a site may be public.

@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/internal/pool"
@@ -34,6 +35,7 @@ type zoneID struct {
 type openZone interface {
 	limiter.Zone
 	KeysAtLimit() int
+	Keys(yield func(key []byte) bool)
 	Close()
 }
 
@@ -83,6 +85,14 @@ func newInRedis(target *Target, observer Observer) *Store {
 			}
 		},
 	}
+}
+
+// KeysOf returns the keys that this node has a count of in a zone, or knows what is left of.
+func (s *Store) KeysOf(zone string) iter.Seq[[]byte] {
+	if open := zones.Get(zoneID{s.id, zone}); open != nil {
+		return open.Keys
+	}
+	return func(func([]byte) bool) {}
 }
 
 // Open returns a zone of the store, and a function that releases it.

@@ -42,8 +42,8 @@ type shard struct {
 }
 
 // Add adds a take at now. It does not allocate once the shard of the key is in use. A take whose
-// shard is busy is not counted.
-func (l *List) Add(now time.Time, t *Take) {
+// shard is busy is not counted. If the key was counted before with another tier, Add returns that.
+func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 	s := l.sketches.Load()
 	if s == nil {
 		s = l.begin()
@@ -51,19 +51,41 @@ func (l *List) Add(now time.Time, t *Take) {
 	second := now.Unix()
 	weight := s.sample(second)
 	if weight == 0 || len(t.Key) > MaxKey || t.Cost <= 0 {
-		return
+		return 0, false
 	}
 	hash := maphash.Bytes(s.seed, t.Key) ^ uint64(t.Rule)
 	sh := &s.shards[hash>>(64-shardBits)]
 	if !sh.mu.TryLock() {
-		return
+		return 0, false
 	}
 	defer sh.mu.Unlock()
 	if sh.sketch == nil {
 		sh.sketch = new(sketch)
 	}
 	sh.sketch.advance(generationAt(now))
-	sh.sketch.add(uint32(hash), t, weight*uint64(t.Cost))
+	return sh.sketch.add(uint32(hash), t, weight*uint64(t.Cost))
+}
+
+// Keys returns the keys that have a counter, as far as they have been used. A key may be there
+// several times.
+func (l *List) Keys() (keys []string) {
+	s := l.sketches.Load()
+	if s == nil {
+		return nil
+	}
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		if sh.sketch != nil {
+			for j := range sh.sketch.counters {
+				if c := &sh.sketch.counters[j]; c.length > 0 {
+					keys = append(keys, string(c.key[:c.length]))
+				}
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return keys
 }
 
 // begin returns the sketches of a list that had none.

@@ -24,6 +24,7 @@ type counter struct {
 	errorsBefore uint64
 	rule         uint32
 	limit        uint32 // the newest
+	tier         uint16 // the newest
 	length       uint8  // of key; 0: the counter is free
 	key          [MaxKey]byte
 }
@@ -37,6 +38,7 @@ type Take struct {
 	Rule  uint32 // the ID of the rule, whose count is meant
 	Limit uint32 // tells apart the limits of that count
 	Key   []byte // at most MaxKey bytes
+	Tier  uint16 // the number of its tier in the zone
 	Cost  int64
 }
 
@@ -73,26 +75,30 @@ func (s *sketch) advance(generation int64) {
 	s.generation = generation
 }
 
-// add counts events of a key with a hash.
-func (s *sketch) add(hash uint32, t *Take, events uint64) {
-	i := s.find(hash, t)
+// add counts events of a key with a hash. It returns the tier that the key was counted with before,
+// if that is another one.
+func (s *sketch) add(hash uint32, t *Take, events uint64) (before uint16, changed bool) {
+	i, known := s.find(hash, t)
 	s.events[i] += events
-	s.counters[i].limit = t.Limit
+	c := &s.counters[i]
+	before, changed = c.tier, known && c.tier != t.Tier
+	c.limit, c.tier = t.Limit, t.Tier
+	return before, changed
 }
 
 // find returns the index of the counter of a key, which gets the one with the fewest events if it
-// has none.
-func (s *sketch) find(hash uint32, t *Take) int {
+// has none. known reports whether it had one.
+func (s *sketch) find(hash uint32, t *Take) (i int, known bool) {
 	for i, h := range &s.hashes {
 		if h == hash && s.counters[i].is(t) {
-			return i
+			return i, true
 		}
 	}
-	i := s.least()
+	i = s.least()
 	c := &s.counters[i]
 	s.hashes[i], c.rule, c.length = hash, t.Rule, uint8(copy(c.key[:], t.Key))
 	c.errors, c.errorsBefore = s.events[i], c.before
-	return i
+	return i, false
 }
 
 // least returns the index of the counter with the fewest events.

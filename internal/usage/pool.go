@@ -18,15 +18,33 @@ func Acquire(zone string) (z *Zone, release func()) {
 // All returns the counters of all zones.
 func All() []*Zone { return zones.All() }
 
-// Of returns the counters of a zone, or nil if no configuration has it.
-func Of(zone string) *Zone { return zones.Get(zone) }
-
 // TopOf returns what the lists of a zone have now, nothing if no configuration has the zone.
 func TopOf(zone string) topkeys.View {
 	if z := zones.Get(zone); z != nil {
 		return z.Top.View(time.Now())
 	}
 	return topkeys.View{}
+}
+
+// Find returns the counters of a zone, nil if no configuration has the zone.
+func Find(zone string) *Zone { return zones.Get(zone) }
+
+// Keys calls yield with the keys that the lists and the journal of z have, until it returns false. A
+// key may come several times.
+func (z *Zone) Keys(yield func(key []byte) bool) {
+	for _, list := range []*topkeys.List{&z.Top.Rejected, &z.Top.Taken} {
+		for _, key := range list.Keys() {
+			if !yield([]byte(key)) {
+				return
+			}
+		}
+	}
+	v := z.Journal.View()
+	for i := range v.Events {
+		if !yield(v.Events[i].Key) {
+			return
+		}
+	}
 }
 
 // Close implements the interface of the pool. Counters hold nothing.

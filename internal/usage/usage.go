@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/recent"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -16,9 +17,11 @@ import (
 
 // A Zone is what outlives a configuration of a zone besides its counts.
 type Zone struct {
-	Name string
+	Name  string
+	Began time.Time
 
-	Top topkeys.Lists // of the keys that use it most
+	Top     topkeys.Lists // of the keys that use it most
+	Journal journal.Log
 
 	Recent recent.Memory // of its decisions, while somebody wants to try another limit
 
@@ -41,6 +44,7 @@ type Zone struct {
 
 	mu       sync.Mutex
 	counters map[place]*Counters
+	tiers    []string // by Counters.TierNumber
 }
 
 // A Limit is the limit in force at an endpoint of a zone for a tier.
@@ -58,6 +62,7 @@ type place struct{ endpoint, tier string }
 type Counters struct {
 	Endpoint, Tier string // "": the rest of the zone; none
 	Number         uint32 // among those of the zone
+	TierNumber     uint16 // of the tier in the zone
 
 	Admitted    bySource // within the limit
 	Rejected    bySource // 429
@@ -68,8 +73,8 @@ type Counters struct {
 
 // newZone returns a zone whose limits have decided nothing.
 func newZone(name string) *Zone {
-	z := &Zone{Name: name}
-	z.Top.Begin(time.Now())
+	z := &Zone{Name: name, Began: time.Now()}
+	z.Top.Begin(z.Began)
 	z.Counters("", "")
 	return z
 }
@@ -83,9 +88,27 @@ func (z *Zone) Counters(endpoint, tier string) *Counters {
 		if z.counters == nil {
 			z.counters = make(map[place]*Counters)
 		}
-		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier, Number: uint32(len(z.counters))}
+		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier, TierNumber: z.tierNumberLocked(tier), Number: uint32(len(z.counters))}
 	}
 	return z.counters[at]
+}
+
+// tierNumberLocked returns the number of a tier, which outlives configurations as the counters do. It
+// needs z.mu.
+func (z *Zone) tierNumberLocked(tier string) uint16 {
+	i := slices.Index(z.tiers, tier)
+	if i < 0 {
+		i = len(z.tiers)
+		z.tiers = append(z.tiers, tier)
+	}
+	return uint16(i)
+}
+
+// TierCalled returns the tier with a number.
+func (z *Zone) TierCalled(number uint16) string {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.tiers[number]
 }
 
 // AllCounters returns the counters of all endpoints and tiers that the zone has had.

@@ -8,6 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -49,7 +50,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 		return nil, fmt.Errorf("tier: %w", err)
 	}
 	answer := &adminapi.Inspection{
-		Zone: zone, Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Missing: i.key.Missing,
+		Zone: zone, Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Hash: i.hash(), Missing: i.key.Missing,
 		Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
 	}
 	for place := range inForce.endpoints {
@@ -76,6 +77,14 @@ func (i *inspector) setKeys(keys [][]byte) {
 func (i *inspector) text() string {
 	text, _ := i.key.Bytes() // keysOf has checked it
 	return string(text)
+}
+
+// hash returns the hash of the key's text, "" if that is not known.
+func (i *inspector) hash() string {
+	if text := i.text(); text != "" {
+		return keytemplate.Hash(text)
+	}
+	return ""
 }
 
 // access returns what allows or denies the key, whatever it consumes.

@@ -196,20 +196,26 @@ func (c *countedRules) describe(k *usedKey, show bool) adminapi.TopKey {
 
 // show returns what operators may see of a key.
 func (c *countedRules) show(k *usedKey, show bool) adminapi.ShownKey {
-	answer := adminapi.ShownKey{Endpoint: c.byID[k.Rule].endpoint}
-	name, exact := c.zone.nameOf([]byte(k.Key))
+	answer := c.zone.show([]byte(k.Key), show)
+	answer.Endpoint = c.byID[k.Rule].endpoint
+	return answer
+}
+
+// show returns what operators may see of a key that the store has. show says that it is no secret.
+func (z *Zone) show(key []byte, show bool) (answer adminapi.ShownKey) {
+	name, exact := z.nameOf(key)
 	answer.Missing = name.Missing
 	text, _ := name.Bytes() // a digest has none
 	if len(text) > 0 {
 		answer.Hash = keytemplate.Hash(string(text))
 	}
-	if !show && !keytemplate.IsDigest([]byte(k.Key)) && !c.zone.isAddress([]byte(k.Key)) {
+	if !show && !keytemplate.IsDigest(key) && !z.isAddress(key) {
 		answer.Shortened = shortened(string(text))
 		return answer
 	}
 	answer.Key, answer.Base64 = name.Text, name.Base64
 	if !exact {
-		answer.Stored = base64.StdEncoding.EncodeToString([]byte(k.Key))
+		answer.Stored = base64.StdEncoding.EncodeToString(key)
 	}
 	return answer
 }

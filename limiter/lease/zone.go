@@ -263,3 +263,6 @@ func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
 	}
 	decide(a)
 }
+
+// Keys calls yield with the keys that have an account, until it returns false. A key may come several times.
+func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }

@@ -128,3 +128,6 @@ func (z *Zone) sweep(now limiter.Instant) {
 	z.keysAtLimit.Store(atLimit)
 	z.overflow.Sweep(0, 1, idle)
 }
+
+// Keys calls yield with the keys that have a count, until it returns false. A key may come several times.
+func (z *Zone) Keys(yield func(key []byte) bool) { z.counts.Texts(yield) }

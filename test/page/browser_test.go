@@ -143,9 +143,9 @@ func (b *tab) choose(part string) {
 func (b *tab) fill(form, label, value string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%s + " label")].find(e => e.innerText.trim().startsWith(%s))`, quote(form), quote(label))
-	b.await("the field "+label, fmt.Sprintf(`(field => field && (field.tagName !== "SELECT" || [...field.options].some(o => o.value === %s)))(%s?.querySelector("input, select"))`, quote(value), find))
+	b.await("the field "+label, fmt.Sprintf(`(field => field && (field.tagName !== "SELECT" || [...field.options].some(o => o.value === %s)))(%s?.querySelector("input, select, textarea"))`, quote(value), find))
 	b.eval(fmt.Sprintf(`(() => {
-		const field = %s.querySelector("input, select");
+		const field = %s.querySelector("input, select, textarea");
 		field.value = %s;
 		field.dispatchEvent(new Event(field.tagName === "SELECT" ? "change" : "input", { bubbles: true }));
 	})()`, find, quote(value)))
@@ -219,7 +219,11 @@ func redisOptions(redis *redistest.Server) string {
 }
 
 // site returns a site with a page that may change, and a zone by API key with a limit.
-func site(limit string) string {
-	return "route {\nrate_limit_page {\nallow_changes\n}\nrate_limit {\nlog_key\nzone user {\nkey {http.request.header.X-Api-Key}\nlimit " +
+func site(limit string) string { return siteWith("log_key", limit) }
+
+// siteWith returns a site with a page that may change, and a zone whose keys are secrets unless settings
+// has log_key.
+func siteWith(settings, limit string) string {
+	return "route {\nrate_limit_page {\nallow_changes\n}\nrate_limit {\n" + settings + "\nzone user {\nkey {http.request.header.X-Api-Key}\nlimit " +
 		limit + "\n}\nzone address {\nkey {client_ip}\nlimit 100000/1s\n}\n}\n}"
 }

@@ -51,6 +51,9 @@ func TestOperatorHelpsCustomer(t *testing.T) {
 	}
 	b.awaitText(".key-detail", "× 2")
 	b.awaitText(".key-detail", "by alice")
+	b.awaitText(".timeline tr", "Override made")
+	b.awaitText(".timeline tr", "alice")
+	b.awaitText(".timeline .bad", "Rejected")
 	exhaust(t, nodes[0], "sk_pro_7")
 
 	b.choose("Overrides")
@@ -142,7 +145,7 @@ func TestParts(t *testing.T) {
 	b.fill("main form", "Why", "launch day")
 	b.click("main form button", "Add override")
 	b.confirm("Add override")
-	for _, part := range []string{"Overview", "Keys", "Overrides", "Rules", "Fleet", "Emergency"} {
+	for _, part := range []string{"Overview", "Keys", "Explain", "Overrides", "Rules", "Fleet", "Emergency"} {
 		b.choose(part)
 		switch part {
 		case "Overview":
@@ -153,6 +156,9 @@ func TestParts(t *testing.T) {
 			b.awaitText("td", "sk_pro_7")
 			b.click("td button.link", "sk_pro_7")
 			b.awaitText(".key-detail", "Left")
+			b.awaitText(".timeline", "Override made")
+		case "Explain":
+			b.explain("/", "X-Api-Key: sk_pro_7")
 		case "Rules":
 			b.awaitText("td", "launch day")
 		}

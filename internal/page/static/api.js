@@ -39,8 +39,10 @@ function address(change, more) {
 
 export const zonePath = (zone, resource) => `zones/${encodeURIComponent(zone)}/${resource}`;
 
-// keyOf returns the members of an answer that name its key, for a request.
+// keyOf returns the members of an answer that name its key, for a request. A key that is shown shortened
+// is named by its hash.
 export function keyOf(k) {
+  if (k.key_shortened && k.key_hash) return { key_hash: k.key_hash };
   const key = {};
   for (const name of ["key", "key_base64", "key_stored", "missing"]) if (k[name]) key[name] = k[name];
   return key;

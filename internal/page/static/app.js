@@ -8,11 +8,12 @@ import { Entries } from "./entries.js";
 import { Rules } from "./rules.js";
 import { Fleet } from "./fleet.js";
 import { Emergency } from "./emergency.js";
+import { Explain } from "./explain.js";
 import { Confirm } from "./confirm.js";
 import { clock } from "./text.js";
 
 const parts = [
-  ["overview", "Overview", Overview], ["keys", "Keys", Keys], ["entries", "Overrides", Entries],
+  ["overview", "Overview", Overview], ["keys", "Keys", Keys], ["explain", "Explain", Explain], ["entries", "Overrides", Entries],
   ["rules", "Rules", Rules], ["fleet", "Fleet", Fleet], ["emergency", "Emergency", Emergency],
 ];
 

@@ -1,14 +1,15 @@
 // Who is limited, and why: the keys that use a zone most, and all that is known of one.
 import { Component, html } from "./html.js";
-import { get, keyOf, post, zonePath } from "./api.js";
+import { keyOf, post, zonePath } from "./api.js";
 import { Add, ending } from "./entries.js";
+import { Timeline } from "./timeline.js";
 import { instant, integer, keyText, percent, rate, visible } from "./text.js";
 
 // Top lists the keys that use the chosen zone most.
 function Top({ zone, top, live, inspect }) {
   if (!zone) return html`<p>Choose a zone to see the keys that use it most.</p>`;
   if (!top || top.zone !== zone) return html`<p role="status">Waiting for the keys.</p>`;
-  const known = (k) => k.key || k.key_base64 || k.key_stored || k.missing;
+  const known = (k) => Object.keys(keyOf(k)).length > 0;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Keys that use the zone most"><table>
     <thead><tr><th>key</th><th>endpoint</th><th>limit</th><th class="n">wanted/s</th><th class="n">rejected/s</th><th class="n">of the limit</th></tr></thead>
     <tbody>${top.keys.map((k) => html`<tr><td>${known(k) ? html`<button class="link" onClick=${() => inspect(zone, keyOf(k))}>${keyText(k)}</button>` : keyText(k)}
@@ -21,10 +22,10 @@ function Top({ zone, top, live, inspect }) {
 const places = { configuration: "the configuration", rules: "the rules", override: "an override" };
 
 // from says where a limit comes from. The last origin is in force.
-const from = (origins) => html`<ol class="origins">${origins.map((o, i) => html`<li class=${i === origins.length - 1 ? "in-force" : ""}>
+export const from = (origins) => html`<ol class="origins">${origins.map((o, i) => html`<li class=${i === origins.length - 1 ? "in-force" : ""}>
   ${o.limit ?? `× ${o.multiplier}`} <small>${places[o.source] ?? o.source}, ${o.place}${o.override ? " " + o.override : ""}</small></li>`)}</ol>`;
 
-const decidedBy = (d) => d && `${d.action ?? d.name ?? ""} ${d.source === "placeholder" ? "by " + d.placeholder : "by " + (places[d.source] ?? d.source)}${d.entry ? " " + d.entry : ""}`;
+export const decidedBy = (d) => d && `${d.action ?? d.name ?? ""} ${d.source === "placeholder" ? "by " + d.placeholder : "by " + (places[d.source] ?? d.source)}${d.entry ? " " + d.entry : ""}`;
 
 function Count({ count: c, now }) {
   return html`<section class="count"><h3>${c.endpoint ? visible(c.endpoint) : "The zone"}${c.tier && html` <span class="tag">tier ${c.tier}</span>`}</h3>
@@ -42,13 +43,19 @@ function Count({ count: c, now }) {
     </div></section>`;
 }
 
+// historyEach is how often what is known of a key is read before its history is: that reads versions of
+// the rules, which seldom change, and then at once.
+const historyEach = 3;
+
 // Key is all that is known of a key.
 class Key extends Component {
-  state = { found: null, overrides: [], touched: [], error: "" };
+  state = { found: null, overrides: [], history: null, error: "" };
+
+  loads = 0;
 
   componentDidMount() {
     this.load();
-    this.timer = setInterval(() => this.props.live && !document.hidden && this.load(), 5000);
+    this.timer = setInterval(() => this.props.live && !document.hidden && this.load(++this.loads % historyEach === 0), 5000);
   }
 
   componentDidUpdate(before) {
@@ -59,13 +66,14 @@ class Key extends Component {
     clearInterval(this.timer);
   }
 
-  async load() {
+  async load(withHistory = true) {
     const { zone, name } = this.props;
     try {
       const found = await post(zonePath(zone, "inspect"), name);
       const { overrides } = name.key_stored ? { overrides: [] } : await post(zonePath(zone, "overrides"), name);
-      const { versions } = await get("rules/versions?limit=200");
-      this.setState({ found, overrides, touched: versions.filter((v) => touches(v, zone, name, overrides)), error: "" });
+      // A hash or a stored key is one of this zone. Others may be rejected in another zone, too.
+      const history = withHistory ? await post("history", name.key || name.key_base64 ? name : { ...name, zone }) : this.state.history;
+      this.setState({ found, overrides, history, error: "" });
     } catch (e) {
       this.setState({ error: e.message });
     }
@@ -79,8 +87,8 @@ class Key extends Component {
     });
   };
 
-  render({ zone, name, zones, ask, changes, now }, { found, overrides, touched, error }) {
-    return html`<section aria-labelledby="key-title" class="key-detail"><div class="bar"><h2 id="key-title">${keyText(name)} <small>in zone ${zone}</small></h2>
+  render({ zone, name, zones, ask, changes, inspect, now }, { found, overrides, history, error }) {
+    return html`<section aria-labelledby="key-title" class="key-detail"><div class="bar"><h2 id="key-title">${keyText(found ?? name)} <small>in zone ${zone}</small></h2>
         ${changes && found && html`<button onClick=${this.reset}>Reset counts</button>`}</div>
       ${error && html`<p class="error" role="alert">${error}</p>`}
       ${found && html`
@@ -91,18 +99,9 @@ class Key extends Component {
           ${" "}${o.expires_at ? html`ends ${instant(o.expires_at, now)}` : "never ends"}, by ${visible(o.created_by ?? "")}. ${visible(o.reason ?? "")}
           ${changes && html` <button class="quiet" onClick=${() => ask(ending("overrides", o))}>End</button>`}</li>`)}</ul>`}
         ${changes && !name.key_stored && html`<h3>Give it another limit</h3><${Add} kind="overrides" zones=${zones} about=${{ zone, key: name }} ask=${ask} />`}
-        <h3>Changes that touched it</h3>${touched.length === 0 ? html`<p>None in the last 200 versions.</p>` : html`<ul class="plain">${touched.map((v) =>
-          html`<li>version ${v.version}, ${instant(v.time, now)}, by ${visible(v.author ?? "")}: ${visible(v.summary || v.actions.map((a) => a.kind).join(", "))}</li>`)}</ul>`}`}
+        ${history && html`<${Timeline} found=${history} zone=${zone} now=${now} open=${(z) => inspect(z, name)} />`}`}
     </section>`;
   }
-}
-
-// touches reports whether a version has changed something of a key: an entry that is still there,
-// or its counts.
-function touches(v, zone, name, overrides) {
-  const same = (a) => a.zone === zone && ["key", "key_base64", "key_stored"].every((m) => (a[m] ?? "") === (name[m] ?? ""));
-  return (v.actions ?? []).some(same) || overrides.some((o) => v.summary?.includes(o.id)) ||
-    ["tiers", "limit"].some((m) => v.summary?.includes(`zones.${zone}.${m}`));
 }
 
 export class Keys extends Component {
@@ -126,14 +125,15 @@ export class Keys extends Component {
 
   look = (e) => {
     e.preventDefault();
-    this.setState({ chosen: { zone: this.props.zone, key: { key: this.state.text } } });
+    const [, hash] = this.state.text.trim().match(/^#([0-9a-f]{12})$/i) ?? [];
+    this.setState({ chosen: { zone: this.props.zone, key: hash ? { key_hash: hash } : { key: this.state.text } } });
   };
 
   render(props, { text, chosen }) {
     const { zone, zones, choose } = props;
     return html`<form class="fields" onSubmit=${this.look}>
         <label>Zone <select required value=${zone} onChange=${(e) => choose(e.target.value)}>${zones.map((z) => html`<option selected=${z === zone}>${z}</option>`)}</select></label>
-        <label class="wide">Key <input required value=${text} onInput=${(e) => this.setState({ text: e.target.value })} spellcheck="false" autocomplete="off" placeholder="why is it limited?" /></label>
+        <label class="wide">Key <input required value=${text} onInput=${(e) => this.setState({ text: e.target.value })} spellcheck="false" autocomplete="off" placeholder="the key, or # and its hash" /></label>
         <button class="primary">Inspect</button></form>
       ${chosen && html`<${Key} ...${props} key=${JSON.stringify(chosen)} zone=${chosen.zone} name=${chosen.key} />`}
       <section aria-labelledby="top-title"><h2 id="top-title">Top keys</h2><${Top} ...${props} /></section>`;

@@ -5,10 +5,8 @@ import { html } from "./html.js";
 // as bidirectional overrides, separators, private and unassigned ones, and combining marks.
 const hidden = /[\p{C}\p{Zl}\p{Zp}\p{M}]|(?! )\p{Zs}/u;
 
-const most = 120; // characters of a text that are shown
-
-// visible returns a text with its hidden characters as code points. It is cut if it is long.
-export function visible(text) {
+// visible returns a text with its hidden characters as code points. It is cut after most characters.
+export function visible(text, most = 120) {
   const parts = [];
   let plain = "", n = 0;
   for (const c of text) {
@@ -34,6 +32,7 @@ export function keyText(k) {
   if (k.key_shortened) return html`<span class="key">${visible(k.key_shortened)}</span>`;
   if (k.missing) return html`<em>requests without a key</em>`;
   if (k.key_stored) return html`<span class="key"><small>stored</small> ${visible(k.key_stored)}</span>`;
+  if (k.key_hash) return html`<span class="key">#${visible(k.key_hash)}</span>`;
   return k.address ? html`<span class="key">${visible(k.address)}</span>` : "–";
 }
 

@@ -1,0 +1,217 @@
+//go:build linux
+
+// Command viewers measures what the operator's page costs Caddy while nobody looks at it, and while ten
+// viewers do. Caddy gets the same steady load in short rounds that take turns: without the page, with
+// the page and no viewer, and with viewers. The processor time per request is compared within a round,
+// so what else the machine does affects all alike.
+//
+//	go run ./viewers -caddy ../bin/caddy [-rounds 31] [-round 4s] [-pace 20000] [-viewers 10] [-short]
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/caddy"
+	"github.com/fleetlimit/fleetlimit/bench/load"
+	"github.com/fleetlimit/fleetlimit/bench/report"
+)
+
+// zones are those of bench/gateway.
+const zones = `	rate_limit {
+		zone api_key {
+			key {http.request.header.X-Api-Key}
+			limit 1000/1m
+		}
+		zone tenant {
+			key {http.request.header.X-Tenant}
+			limit 1000/1m
+		}
+		zone address {
+			key {client_ip}
+			limit 1000000000/1m
+		}
+	}
+	respond ok
+`
+
+const (
+	connections = 32 // keep-alive connections to each Caddy
+	mostCost    = 0.01
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
+	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
+	flag.DurationVar(&o.round, "round", 4*time.Second, "duration of a round")
+	flag.IntVar(&o.pace, "pace", 20_000, "requests per second")
+	flag.IntVar(&o.viewers, "viewers", 10, "viewers of the page")
+	flag.IntVar(&o.keys, "keys", 100_000, "distinct API keys and tenants")
+	short := flag.Bool("short", false, "only check that everything runs: two short rounds, few keys")
+	flag.Parse()
+	if *short {
+		o.rounds, o.round, o.keys, o.pace = 2, 2*time.Second, 1000, 1000
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "viewers:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the values of the flags.
+type options struct {
+	caddy   string
+	rounds  int
+	round   time.Duration
+	pace    int
+	viewers int
+	keys    int
+}
+
+// A variant is a Caddy with a number of viewers, and what was measured of it.
+type variant struct {
+	name    string
+	gateway *gateway
+	viewers int
+	cpu     report.Series // microseconds of processor time per request, by round
+}
+
+// A gateway is a running Caddy with its load.
+type gateway struct {
+	*caddy.Process
+	client   *load.Client
+	requests *load.Requests
+}
+
+func run(o options) error {
+	binary, err := filepath.Abs(o.caddy)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "viewers")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var gateways []*gateway
+	for _, site := range []string{zones, "\troute {\n\trate_limit_page\n" + zones + "\t}\n"} {
+		g, err := start(binary, dir, site, o.keys)
+		if err != nil {
+			return err
+		}
+		defer g.Stop()
+		defer g.client.Close()
+		gateways = append(gateways, g)
+	}
+	all := []*variant{
+		{name: "without the page", gateway: gateways[0]},
+		{name: "the page, no viewer", gateway: gateways[1]},
+		{name: fmt.Sprintf("the page, %d viewers", o.viewers), gateway: gateways[1], viewers: o.viewers},
+	}
+	for round := range o.rounds {
+		for turn := range all {
+			v := all[(round+turn)%len(all)] // none always follows the same other
+			if err := v.measure(&o); err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+		}
+	}
+	print(&o, all)
+	return nil
+}
+
+// start starts a Caddy with a site, and sends each request once.
+func start(binary, dir, site string, keys int) (*gateway, error) {
+	p, err := caddy.Start(binary, dir, "", site, func(start func() error) error { return start() })
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{Process: p, requests: load.Distinct(keys)}
+	if g.client, err = load.Dial(p.Port, connections); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	_, _, err = g.client.Send(g.requests, load.Load{Requests: keys}, http.StatusOK)
+	return g, err
+}
+
+// measure measures a round.
+func (v *variant) measure(o *options) error {
+	leave, err := v.gateway.watch(v.viewers)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	before, err := v.gateway.CPUTime()
+	if err != nil {
+		return err
+	}
+	steady := load.Steady(time.Second/time.Duration(o.pace), o.round)
+	latencies, _, err := v.gateway.client.Send(v.gateway.requests, steady, http.StatusOK)
+	if err != nil {
+		return err
+	}
+	after, err := v.gateway.CPUTime()
+	if err == nil {
+		v.cpu = append(v.cpu, (after-before).Seconds()*1e6/float64(len(latencies)))
+	}
+	return err
+}
+
+// watch opens the stream of the page for viewers, each of which shows the keys of a zone. It returns
+// when all have had a snapshot.
+func (g *gateway) watch(viewers int) (leave func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	leave = func() {
+		cancel()
+		reading.Wait()
+	}
+	for range viewers {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet,
+			fmt.Sprintf("http://127.0.0.1:%d/rate_limit/live?zone=api_key", g.Port), nil)
+		if err != nil {
+			leave()
+			return nil, err
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			leave()
+			return nil, err
+		}
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() && lines.Text() != "event: snapshot" {
+		}
+		reading.Go(func() {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		})
+	}
+	return leave, nil
+}
+
+func print(o *options, all []*variant) {
+	report.Head("go run ./viewers")
+	fmt.Printf("\n### The operator's page at %d requests/s, %d rounds of %v\n\n", o.pace, o.rounds, o.round)
+	report.Columns("variant", "CPU per request", "to the one without the page (least to greatest)", "to no viewer", "goal")
+	quiet := all[1]
+	for i, v := range all {
+		to, goal := "", ""
+		if i == 2 {
+			ratio := v.cpu.Over(quiet.cpu).Median()
+			to = fmt.Sprintf("%.4f", ratio)
+			goal = fmt.Sprintf("< %.2f: %s", 1+mostCost, report.Met(ratio < 1+mostCost))
+		}
+		report.Row(v.name, fmt.Sprintf("%.2f µs", v.cpu.Median()), v.cpu.Over(all[0].cpu).Spread("%.3f", ""), to, goal)
+	}
+}

@@ -1,0 +1,75 @@
+package adminapi
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A KnownKey is a key that a node has found by its hash.
+type KnownKey struct {
+	Shown  ShownKey  // as operators may see it
+	Stored string    // the key as the store has it, in base64
+	Name   rules.Key // by which rules can name it; without a text, there is no such name
+}
+
+// hashLength is how many hexadecimal digits a key_hash has.
+const hashLength = 12
+
+// keyByHash returns the key of a zone with a hash, which logs and lists have in place of a key. other
+// reports whether the request names a key in another way, too.
+func keyByHash(ctx context.Context, c Running, zone, hash string, other bool) (*KnownKey, error) {
+	if _, err := hex.DecodeString(hash); err != nil || len(hash) != hashLength {
+		return nil, apiError(http.StatusBadRequest, "key_hash is %q: use the %d digits that logs and lists of keys show", hash, hashLength)
+	}
+	if other {
+		return nil, apiError(http.StatusBadRequest, "there are both key_hash and a key: use one of them")
+	}
+	if k := c.KeyByHash(ctx, zone, strings.ToLower(hash)); k != nil {
+		return k, nil
+	}
+	return nil, apiError(http.StatusNotFound, "this node knows no key of zone %q with the hash %s: use the key itself, or the node "+
+		"that has served it", zone, hash)
+}
+
+// storedByHash puts the key with a hash in place of that, as the store has it. It returns nil if there
+// is no hash.
+func storedByHash(ctx context.Context, c Running, zone, hash string, stored *string, other bool) (*KnownKey, error) {
+	if hash == "" {
+		return nil, nil
+	}
+	k, err := keyByHash(ctx, c, zone, hash, other || *stored != "")
+	if err == nil {
+		*stored = k.Stored
+	}
+	return k, err
+}
+
+// nameByHash puts the key with a hash in place of that in an object, which is an entry of the rules.
+func nameByHash(ctx context.Context, c Running, object map[string]any) error {
+	hash, found := object["key_hash"].(string)
+	zone, isZone := object["zone"].(string)
+	if !found || !isZone {
+		return nil // the object is refused, unless it has no hash
+	}
+	k, err := keyByHash(ctx, c, zone, hash, object["key"] != nil || object["key_base64"] != nil)
+	switch {
+	case err != nil:
+		return err
+	case k.Name.Text == "" && k.Name.Base64 == "":
+		return apiError(http.StatusBadRequest, "no text names the key with the hash %s: use the key as clients send it", hash)
+	}
+	delete(object, "key_hash")
+	if k.Name.Text != "" {
+		object["key"] = k.Name.Text
+	} else {
+		object["key_base64"] = k.Name.Base64
+	}
+	if k.Name.Missing {
+		object["missing"] = true
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
+
+func historyCommand() *cobra.Command {
+	return apiCommand[adminapi.History]{
+		use: "history", short: "Shows what has happened to a key or a zone",
+		long: `Shows what has happened to a key or a zone, the newest first: limits, overrides,
+tiers and access that were made, changed, ended and expired, resets and added
+quota, under the names of those who did it; and what the node that is asked has
+seen since it has the zone: reloads, other tiers of a key, and first rejections.
+
+Without --zone, it looks in all zones that can have the key. A reload has no
+author, as Caddy does not say who asks for it.` + keyHelp,
+		example: `  caddy rate-limit history --key sk_live_1
+  caddy rate-limit history --key-hash 2bd806c97f0e --zone user
+  caddy rate-limit history --zone user --limit 20`,
+		flags: func(f *pflag.FlagSet) {
+			f.String("key", "", "Key whose history is wanted; default: the zone with all keys")
+			f.String("zone", "", "Zone; default: all that can have the key")
+			keyFlags(f)
+			storedFlag(f)
+			hashFlag(f)
+			f.Int("limit", adminapi.DefaultEvents, "How many events, at most "+strconv.Itoa(adminapi.MaxEvents))
+			f.Int("versions", adminapi.DefaultHistoryVersions, "How many versions of the rules it looks at, at most "+strconv.Itoa(adminapi.MaxEvents))
+		},
+		request: historyRequest,
+		print:   printHistory,
+	}.command()
+}
+
+func historyRequest(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+	f := cmd.Flags()
+	body := usedFlags(f, "zone", "missing")
+	for _, name := range []string{"limit", "versions"} {
+		if f.Changed(name) {
+			body[name], _ = f.GetInt(name)
+		}
+	}
+	var keys []string
+	if f.Changed("key") {
+		key, _ := f.GetString("key")
+		keys = []string{key}
+	}
+	if len(keys) > 0 || f.Changed("key-file") || f.Changed("key-hash") {
+		if err := addKey(body, cmd, keys); err != nil {
+			return nil, err
+		}
+	}
+	return &apiRequest{method: http.MethodPost, path: "history", body: body}, nil
+}
+
+func printHistory(t *table, h *adminapi.History) {
+	t.row("zones", strings.Join(h.Zones, ", "))
+	if key := shownKeyCell(&h.ShownKey); key != "" {
+		t.row("key", key)
+	}
+	t.row("node", h.Node)
+	t.row("  has seen", fmt.Sprintf("reloads, tiers and rejections since %s", cell(h.Since)))
+	switch {
+	case h.RulesError != "":
+		t.row("rules", "not all versions: "+h.RulesError)
+	case h.OldestVersion > 0:
+		t.row("rules", fmt.Sprintf("back to version %d", h.OldestVersion))
+	default:
+		t.row("rules", "no versions")
+	}
+	if h.Missed > 0 {
+		t.row("left out", fmt.Sprintf("%d events, as many began in one second", h.Missed))
+	}
+	t.line("")
+	ofZone := h.Key == "" && h.Base64 == "" && h.Stored == "" && h.Shortened == ""
+	head := []any{"TIME", "WHAT", "ZONE"}
+	if ofZone {
+		head = append(head, "KEY", "HASH")
+	}
+	t.row(append(head, "ENDPOINT", "TIER", "DETAIL", "BY", "WHY")...)
+	for i := range h.Events {
+		e := &h.Events[i]
+		cells := []any{e.Time, strings.ReplaceAll(e.Kind, "_", " "), e.Zone}
+		if ofZone {
+			cells = append(cells, shownKeyCell(&e.ShownKey), e.Hash)
+		}
+		t.row(append(cells, e.Endpoint, e.Tier, eventText(e), cmp.Or(e.Author, e.Node), e.Reason)...)
+	}
+	if h.More {
+		t.line("There are more: use --limit or --versions")
+	}
+}
+
+// eventText says what has happened, where and how often.
+func eventText(e *adminapi.HistoryEvent) string {
+	text := e.What
+	if e.Until != nil {
+		text += fmt.Sprintf(", until %s, in %d windows", e.Until.UTC().Format(time.RFC3339), e.Times)
+	}
+	switch {
+	case e.Version > 0 && text == "":
+		return fmt.Sprintf("version %d", e.Version)
+	case e.Version > 0:
+		text += fmt.Sprintf(" (version %d)", e.Version)
+	}
+	return text
+}

@@ -1,0 +1,33 @@
+package evaluate
+
+import (
+	"github.com/fleetlimit/fleetlimit/internal/journal"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
+)
+
+// noteTier notes in the journal that a key has another tier than before.
+func (e *Evaluation) noteTier(r *response.Result, t *topkeys.Take, before uint16) {
+	r.Zone.Journal.Tier(e.Time(), &journal.Place{
+		Kind: journal.TierSeen, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
+		Before: r.Zone.TierCalled(before),
+	})
+}
+
+// noteRejection notes in the journal that a zone rejects a key, or would do so without its dry run.
+// Of a window, that is the first rejection. A limit that blocks has no windows.
+func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
+	event := journal.Event{Place: journal.Place{
+		Kind: journal.Rejected, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
+	}}
+	if e.denied == nil {
+		event.Kind = journal.WouldReject
+	}
+	switch {
+	case r.IsConcurrent():
+		event.Concurrent = r.Policy.Concurrent.Limit
+	case r.Policy.Rule != nil:
+		event.Limit = r.Policy.Limit
+	}
+	r.Zone.Journal.Add(e.Time(), &event)
+}
