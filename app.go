@@ -145,14 +145,14 @@ func (a *App) Start() error {
 	a.noteStart()
 	a.warnUnusedZones()
 	a.readRoutes(servers)
-	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage(), encodedTop)
+	a.store.Announce(a, a.fleetDefinitions, a.Nodes, a.ctx.Storage(), encodedTop)
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil
 }
 
-// Stop logs what a reload changes and drops: all apps of the new configuration have started by then. It ends
-// nothing. Requests are served until the HTTP app has stopped, which may be after this one: until
-// then the node is one of its fleet, and follows the rules. Cleanup comes after all.
+// Stop logs what a reload changes and drops: all apps of the new configuration have started by then.
+// It ends nothing. Requests are served until the HTTP app has stopped, which may be after this one:
+// until then the node is one of its fleet, and follows the rules. Cleanup comes after all.
 func (a *App) Stop() error {
 	if newest := newestApp(); newest != nil && newest != a {
 		newest.logReload(a)
@@ -281,10 +281,26 @@ func (a *App) fleetDefinitions() map[string]membership.Definition {
 	defer a.mu.Unlock()
 	definitions := make(map[string]membership.Definition, len(a.definitions))
 	for name, z := range a.definitions {
-		definitions[name] = a.FleetDefinition(z)
-		definitions[name]["count_format"] = countFormat
+		definitions[name] = a.fleetDefinition(z)
 	}
 	return definitions
+}
+
+// fleetDefinition returns the definition of a zone. There is none of nil.
+func (a *App) fleetDefinition(z *config.Zone) membership.Definition {
+	if z == nil {
+		return nil
+	}
+	definition := a.FleetDefinition(z)
+	definition["count_format"] = countFormat
+	return definition
+}
+
+// definition returns how a zone is defined, nil if it is not.
+func (a *App) definition(name string) *config.Zone {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.definitions[name]
 }
 
 // hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -94,16 +95,30 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) er
 // planFrom returns what changes of the zones if a comes in place of old. Those that stay as they are
 // are left out.
 func (a *App) planFrom(old *App, rules, before *zone.Snapshot) []adminapi.PlannedZone {
-	was, is := old.fleetDefinitions(), a.fleetDefinitions()
+	sameShared := reflect.DeepEqual(old.Tiers, a.Tiers) && reflect.DeepEqual(old.DefaultSettings(), a.DefaultSettings())
 	zones := rules.Plan(before, a.otherStore(old))
 	for i := range zones {
 		if z := &zones[i]; z.Change == adminapi.ZoneChanged {
-			z.Settings = was[z.Zone].Differences(is[z.Zone])
+			was, is := old.definition(z.Zone), a.definition(z.Zone)
+			if sameShared && sameZone(was, is) {
+				continue // as most zones are at most reloads
+			}
+			z.Settings = old.fleetDefinition(was).Differences(a.fleetDefinition(is))
 		}
 	}
 	return slices.DeleteFunc(zones, func(z adminapi.PlannedZone) bool {
 		return z.Change == adminapi.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset) == 0
 	})
+}
+
+// sameZone reports whether two zones are written alike, wherever they stand.
+func sameZone(a, b *config.Zone) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	moved := *a
+	moved.Place = b.Place
+	return reflect.DeepEqual(&moved, b)
 }
 
 // leftTexts says which rules are left out of a version, and why. The remedies are left out, as they

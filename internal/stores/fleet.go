@@ -35,14 +35,14 @@ func (n *node) leave() {
 	n.Leave()
 }
 
-// Announce tells the other nodes of the fleet what zones owner has, until it withdraws them. fixed
-// is how many nodes there are; with 0 they are counted. That number is kept in storage. top returns
-// what they get when they ask for the top keys of a zone.
+// Announce tells the other nodes of the fleet what zones owner has, until it withdraws them. It calls
+// zones if there can be other nodes. fixed is how many there are; with 0 they are counted. That number
+// is kept in storage. top returns what they get when they ask for the top keys of a zone.
 func (s *Store) Announce(
-	owner any, zones map[string]membership.Definition, fixed int, storage Storage, top func(zone string) []byte,
+	owner any, zones func() map[string]membership.Definition, fixed int, storage Storage, top func(zone string) []byte,
 ) {
 	if s.redis != nil {
-		s.redis.node.Define(owner, zones, fixed, top)
+		s.redis.node.Define(owner, zones(), fixed, top)
 		s.redis.node.kept.use(storage)
 	}
 }
