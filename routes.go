@@ -211,6 +211,7 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 		}
 	}
 	for _, z := range a.set.All() {
+		z.Usage.Unprovided.Store(0) // those of an earlier configuration
 		z.WatchCredentials(replaced[z])
 	}
 }

@@ -34,6 +34,7 @@ func (e *Evaluation) note(found *zone.Reading) {
 		e.handler.Reports.WithoutKey(reported(z), z.Key.String())
 	}
 	z.EachUnprovided(&e.Request, func(placeholder string, requests int32) {
+		z.Usage.Unprovided.Add(1)
 		e.handler.Reports.UnknownPlaceholder(reported(z), placeholder, requests)
 	})
 	e.credentials = z.AppendCredentials(e.credentials, &e.Request)

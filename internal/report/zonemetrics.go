@@ -31,6 +31,8 @@ var (
 		"default one, or the limit of the zone.", "zone")
 	descBeforeAuth = desc("before_authentication_total", "Requests that the zone has decided before authentication: a "+
 		"later handler has set what the zone reads.", "zone")
+	descUnprovided = desc("unprovided_placeholders", "Placeholders of the zone that nothing provides, as requests have shown; "+
+		"only for zones that have some.", "zone")
 	descEvictions = desc("evictions_total", "Keys that were evicted before their reset to make room for others; "+
 		"only for zones counted in memory.", "zone")
 	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, "+
@@ -71,6 +73,9 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	s.countEvents(descCosts, z.InvalidCosts.Load(), z.Name)
 	s.countEvents(descUnknownTiers, z.UnknownTiers.Load(), z.Name)
 	s.countEvents(descBeforeAuth, z.BeforeAuth.Load(), z.Name)
+	if n := z.Unprovided.Load(); n > 0 {
+		s.gauge(descUnprovided, float64(n), z.Name)
+	}
 	if z.Concurrent.Load() {
 		s.gauge(descInFlight, float64(z.InFlight.Load()), z.Name)
 		s.count(descTooMany, z.ConcurrentRejected.Load(), z.Name)

@@ -33,6 +33,7 @@ type Zone struct {
 	InvalidCosts atomic.Uint64
 	UnknownTiers atomic.Uint64
 	BeforeAuth   atomic.Uint64
+	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing provides
 	Comparisons  Comparisons
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or did once

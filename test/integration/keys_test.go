@@ -44,6 +44,9 @@ func TestUnknownPlaceholderIsLogged(t *testing.T) {
 				entries[0]["placeholder"] != "{jwt.sub}" || entries[0]["did_you_mean"] != "{http.auth.user.id}" {
 				t.Errorf("logged = %v, want one error that names {jwt.sub}", entries)
 			}
+			if n := g.metric(`caddy_rate_limit_unprovided_placeholders{zone="user"}`); n != 1 {
+				t.Errorf("%v placeholders of the zone are unprovided, want 1", n)
+			}
 		})
 	}
 }

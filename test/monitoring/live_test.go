@@ -28,7 +28,7 @@ var manyZones = func() (zones string) {
 }()
 
 // aloneSite has zones that are counted in memory: one of which the keys find no room, one that reads
-// a user before authentication, one whose key no request has, one that rejects, one whose requests
+// a user before authentication, one whose key no request has, one whose key nothing provides, one that rejects, one whose requests
 // count for many events, two with requests that are doubtful, and a hundred dry runs. The password is
 // "secret".
 var aloneSite = fmt.Sprintf(`	rate_limit {
@@ -47,6 +47,13 @@ var aloneSite = fmt.Sprintf(`	rate_limit {
 	rate_limit /nobody* {
 		zone keyless {
 			key {header.X-Nobody-Sends}
+			limit 100000/1s
+		}
+	}
+	rate_limit /lost* {
+		zone lost {
+			key {jwt.sub}
+			on_missing_key skip
 			limit 100000/1s
 		}
 	}
@@ -144,21 +151,22 @@ const rulesKey = "rl:{rules}:versions"
 
 // causes are expressions that show that the cause of an alert exists, whatever the rules record.
 var causes = map[string]string{
-	"RateLimitRejectionsHigh":       `rate(caddy_rate_limit_decisions_total{outcome="rejected", zone="small"}[2s]) > 1`,
-	"RateLimitKeyFlood":             `rate(caddy_rate_limit_evictions_total[2s]) > 1`,
-	"RateLimitBeforeAuthentication": `caddy_rate_limit_before_authentication_total > 0`,
-	"RateLimitKeysMissing":          `rate(caddy_rate_limit_missing_keys_total{zone="keyless"}[2s]) > 0.1`,
-	"RateLimitHotKey":               `caddy_rate_limit_hottest_key_per_second > 10000`,
-	"RateLimitEmergency":            `caddy_rate_limit_emergency > 0`,
-	"RateLimitRulesNotPolled":       `caddy_rate_limit_rules_failed_polls_total > 2`,
-	"RateLimitNodesDisagree":        `caddy_rate_limit_differing_nodes > 0`,
-	"RateLimitRedisLookupFailing":   `caddy_rate_limit_redis_lookup_failing > 0`,
-	"RateLimitRedisSlow":            `quantile_over_time(0.5, caddy_rate_limit_redis_latency_seconds[2s]) > 0.005`,
-	"RateLimitRedisDown":            `caddy_rate_limit_breaker_state > 0`,
-	"RateLimitOutage":               `rate(caddy_rate_limit_decisions_total{source="outage"}[2s]) > 0`,
-	"RateLimitDebtGrows":            `caddy_rate_limit_outage_debt_events > 0`,
-	"RateLimitDecisionsUnrecorded":  `rate(caddy_rate_limit_decisions_unrecorded_total[2s]) > 0`,
-	"RateLimitBreakerFlapping":      `changes(caddy_rate_limit_breaker_state[6s]) > 5`,
+	"RateLimitRejectionsHigh":        `rate(caddy_rate_limit_decisions_total{outcome="rejected", zone="small"}[2s]) > 1`,
+	"RateLimitKeyFlood":              `rate(caddy_rate_limit_evictions_total[2s]) > 1`,
+	"RateLimitBeforeAuthentication":  `caddy_rate_limit_before_authentication_total > 0`,
+	"RateLimitKeysMissing":           `rate(caddy_rate_limit_missing_keys_total{zone="keyless"}[2s]) > 0.1`,
+	"RateLimitHotKey":                `caddy_rate_limit_hottest_key_per_second > 10000`,
+	"RateLimitPlaceholderUnprovided": `caddy_rate_limit_unprovided_placeholders > 0`,
+	"RateLimitEmergency":             `caddy_rate_limit_emergency > 0`,
+	"RateLimitRulesNotPolled":        `caddy_rate_limit_rules_failed_polls_total > 2`,
+	"RateLimitNodesDisagree":         `caddy_rate_limit_differing_nodes > 0`,
+	"RateLimitRedisLookupFailing":    `caddy_rate_limit_redis_lookup_failing > 0`,
+	"RateLimitRedisSlow":             `quantile_over_time(0.5, caddy_rate_limit_redis_latency_seconds[2s]) > 0.005`,
+	"RateLimitRedisDown":             `caddy_rate_limit_breaker_state > 0`,
+	"RateLimitOutage":                `rate(caddy_rate_limit_decisions_total{source="outage"}[2s]) > 0`,
+	"RateLimitDebtGrows":             `caddy_rate_limit_outage_debt_events > 0`,
+	"RateLimitDecisionsUnrecorded":   `rate(caddy_rate_limit_decisions_unrecorded_total[2s]) > 0`,
+	"RateLimitBreakerFlapping":       `changes(caddy_rate_limit_breaker_state[6s]) > 5`,
 }
 
 // TestFleet produces the cause of each alert on real nodes, and waits until the alert fires and is
@@ -225,7 +233,8 @@ func TestFleet(t *testing.T) {
 		}
 		fires()
 	}
-	byClients := []string{"RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
+	_, _, _ = alone.Get("/lost")
+	byClients := []string{"RateLimitPlaceholderUnprovided", "RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
 	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitRedisLookupFailing")...)
 	for _, l := range loads[:5] {
 		l.end()
@@ -263,6 +272,7 @@ func TestFleet(t *testing.T) {
 	}
 	fires("RateLimitBreakerFlapping")
 	loads[5].end()
+	alone.Reload("decisions log", aloneSite)
 	p.await("the end of all alerts", func() bool { return len(p.firing()) == 0 })
 
 	for name, cause := range causes {

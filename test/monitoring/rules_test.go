@@ -190,6 +190,9 @@ var alertTests = []struct {
 		{counter(of("missing_keys_total", "a", zone), .9), counter(decisions("a", "admitted", "lease"), .1)}, // skipped
 		{counter(of("missing_keys_total", "a", zone), .09), counter(decisions("a", "admitted", "lease"), .09)},
 	}},
+	{"RateLimitPlaceholderUnprovided", zone,
+		[][]history{{{of("unprovided_placeholders", "a", zone), fmt.Sprintf("_x%d 1+0x%d", phase, phase-1)}}}, // then it reloads
+		[][]history{{gauge(of("unprovided_placeholders", "a", zone), 0, 0)}}},
 	{"RateLimitEmergency", "",
 		[][]history{{gauge(of("emergency", "a", `kind="node"`), 0, 1)}},
 		[][]history{{briefly(of("emergency", "a", `kind="node"`), 1, 29)}}},
