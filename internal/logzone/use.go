@@ -50,15 +50,12 @@ func usesOf(text []byte, name string) (uses []*use, err error) {
 				}
 			}
 		case map[string]any:
-			raw, err := json.Marshal(v)
-			if err != nil {
-				return err
-			}
 			if v["handler"] == "rate_limit" {
 				h := new(config.Handler)
 				delete(v, "handler")
-				if raw, err = json.Marshal(v); err == nil {
-					err = h.UnmarshalJSON(raw)
+				text, err := json.Marshal(v)
+				if err == nil {
+					err = h.UnmarshalJSON(text)
 				}
 				if _, has := h.Zones[name]; err == nil && has {
 					uses = append(uses, &use{handler: h, raw: slices.Clone(around)})
@@ -66,7 +63,8 @@ func usesOf(text []byte, name string) (uses []*use, err error) {
 				return err
 			}
 			if _, is := v["handle"]; is && v["match"] != nil {
-				if raw, err = json.Marshal(v["match"]); err != nil {
+				raw, err := json.Marshal(v["match"])
+				if err != nil {
 					return err
 				}
 				around = append(slices.Clip(around), raw)
