@@ -130,6 +130,7 @@ bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, 
 	cd bench && $(GO) run ./fleet -peer ../bin/peer $(FLEETARGS)
 	$(GO) build -o bin/floor ./test/floor
 	cd bench && $(GO) run ./gateway -peer ../bin/peer -floor ../bin/floor $(BENCHARGS)
+	cd bench && $(GO) run ./viewers
 
 fmt: need-go ## Format the code, and apply go fix
 	gofmt -w .
