@@ -131,6 +131,7 @@ bench: build need-redis need-postgres ## Measure against the baselines of docs/b
 	cd bench && $(GO) run ./fleet -peer ../bin/peer $(FLEETARGS)
 	$(GO) build -o bin/floor ./test/floor
 	cd bench && $(GO) run ./gateway -peer ../bin/peer -floor ../bin/floor $(BENCHARGS)
+	cd bench && $(GO) run ./viewers
 
 fmt: need-go ## Format the code, and apply go fix
 	gofmt -w .

@@ -1,6 +1,9 @@
 package keyed
 
-import "testing"
+import (
+	"encoding/binary"
+	"testing"
+)
 
 // TestWalkWhileEntriesMove changes the table between the calls of a walk. It must visit each entry
 // that is there from the first call to the last.
@@ -104,5 +107,35 @@ func TestSample(t *testing.T) {
 	m.Sample(func(*Entry[[3]int64]) bool { n++; return true })
 	if n != len(m.want) {
 		t.Errorf("entries in a sample of all that remain = %d, want %d", n, len(m.want))
+	}
+}
+
+// All texts are visited, without a lock, until the visitor has enough.
+func TestTexts(t *testing.T) {
+	m := newMap()
+	m.Texts(func([]byte) bool { t.Error("an empty map has a text"); return true })
+	const keys = 3000
+	for n := range uint64(keys) {
+		add(m, n, keys, 0)
+	}
+	seen := make(map[uint64]bool)
+	m.Texts(func(text []byte) bool {
+		n := binary.BigEndian.Uint64(text)
+		k := keyOf(m, n)
+		if s := m.Shard(k.Hash); s.TryLock() {
+			s.Unlock()
+		} else {
+			t.Fatalf("the shard of text %d is locked", n)
+		}
+		seen[n] = true
+		return true
+	})
+	if len(seen) != keys {
+		t.Errorf("texts = %d, want %d", len(seen), keys)
+	}
+	visited := 0
+	m.Texts(func([]byte) bool { visited++; return visited < 10 })
+	if visited != 10 {
+		t.Errorf("visited = %d, want 10", visited)
 	}
 }

@@ -274,7 +274,7 @@ func traffic(t *testing.T, nodes []*nodetest.Node) {
 // picture takes one of the pictures for the documents, if a flag says where to.
 func (b *tab) picture(part string, dark bool, width int64) {
 	name := map[string]string{
-		"Overview false 1440": "page-overview.png", "Keys true 1440": "page-key.png", "Overview true 375": "page-phone.png",
+		"Overview false 1440": "page-overview.png", "Keys true 1440": "page-key.png", "Explain false 1440": "page-explain.png", "Overview true 375": "page-phone.png",
 	}[fmt.Sprint(part, " ", dark, " ", width)]
 	if *screenshots == "" || name == "" {
 		return

@@ -13,7 +13,7 @@ function pairs(text, separator) {
   });
 }
 
-const read = (v) => html`<dt>${v.of}</dt><dd><code>{${v.placeholder}}</code> is ${v.presence === "present" ? visible(v.value ?? "") : v.presence}${v.unknown && ", as far as is known here"}</dd>`;
+const read = (v) => html`<dt>${v.of}</dt><dd><code>${v.placeholder}</code> is ${v.presence === "present" ? visible(v.value ?? "") : v.presence}${v.unknown && ", as far as is known here"}</dd>`;
 
 function Limit({ limit: l }) {
   const c = l.rule;

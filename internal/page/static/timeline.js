@@ -21,13 +21,13 @@ export function Timeline({ found, zone, now, open }) {
     ${elsewhere.map((z) => html`<p class="notice">It is rejected in <button class="link" onClick=${() => open(z)}>zone ${z}</button>, too.</p>`)}
     ${events.length === 0 && html`<p>Nothing that this node or the rules remember.</p>`}
     ${events.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="What has happened to the key"><table class="timeline">
-      <thead><tr><th>when</th><th>what</th><th></th><th>who</th><th>why</th></tr></thead>
+      <thead><tr><th>when</th><th>what</th><th>detail</th><th>who</th><th>why</th></tr></thead>
       <tbody>${events.map((e) => html`<tr><td>${instant(e.time, now)}</td><td class=${bad.includes(e.kind) ? "bad" : ""}>${names[e.kind] ?? e.kind}</td>
         <td class="text">${visible(e.what, 400)}${e.endpoint && html` <small>${visible(e.endpoint)}</small>`}${e.tier && html` <span class="tag">tier ${visible(e.tier)}</span>`}
           ${e.until && html` <small>until ${instant(e.until, now)}, in ${plural(e.times, "window")}</small>`}${e.version > 0 && html` <small>version ${e.version}</small>`}</td>
         <td>${e.author ? visible(e.author) : html`<small>${e.kind === "reload" ? "not known" : "this node"}</small>`}</td><td class="text">${visible(e.reason ?? "")}</td></tr>`)}</tbody>
     </table></div>`}
     <p class="note">${found.rules_error && html`Not all versions of the rules could be read: ${visible(found.rules_error)}. `}
-      Rejections, tiers and reloads are those that ${visible(found.node)} has seen since ${instant(found.since, now)}.
+      Rejections, tiers and reloads are those that ${visible(found.node)} has seen, from ${instant(found.since, now)} on.
       ${found.more && " Older changes are left out."}</p></section>`;
 }
