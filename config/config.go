@@ -10,6 +10,7 @@
 //	limit.go               a limit, and the limit of a tier
 //	tiername.go            which tiers can stand side by side
 //	rate.go                the syntax of rates, such as 100/1m, and what people write instead
+//	adaptive.go            a number of requests at once that latencies decide
 //	algorithm.go           an algorithm
 //	enforcement.go         what decides under a limit
 //	cost.go                how many events a request counts as

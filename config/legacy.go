@@ -19,6 +19,8 @@ func FromLegacy(z *Zone) (*Zone, error) {
 		z.Cost != nil, len(z.CountStatus) > 0, z.Compare != nil, z.Enforcement != Enforcement{}:
 		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
 			"cost, count_status, compare, mode or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+	case z.Adaptive != nil:
+		return nil, errLegacyAdaptive
 	}
 	nilIfZero := func(prefix *int) *int {
 		if prefix != nil && *prefix == 0 {

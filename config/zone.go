@@ -13,7 +13,8 @@ type Zone struct {
 
 	// Counts requests by this template of placeholders, such as `{http.request.header.X-Api-Key}` or
 	// `{http.vars.client_ip}`. A text without a placeholder, such as `static`, counts all requests
-	// together; it has no dots and braces and is no placeholder's name. Required.
+	// together; it has no dots and braces and is no placeholder's name. Required, except
+	// beside `adaptive` alone.
 	Key string `json:"key,omitempty"`
 
 	// Handles requests in which a placeholder of the key expands to nothing: another template counts
@@ -43,7 +44,7 @@ type Zone struct {
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
 	// Limits each key to this rate. Required unless all keys have tiers, all requests endpoints, or
-	// `concurrent` limits them.
+	// `concurrent` or `adaptive` limits them.
 	Limit *Limit `json:"limit,omitempty"`
 
 	// Enforces the limit with this algorithm. Default: `token_bucket`.
@@ -54,6 +55,11 @@ type Zone struct {
 	// Admits this many requests of each key at once: one counts until its response has ended. Beside
 	// the limit, or in place of one. 1 to 1000000000. Default: no such limit.
 	Concurrent int `json:"concurrent,omitempty"`
+
+	// Limits the requests at once of all keys together to a number that the latency of the responses
+	// decides: it sheds load that the upstream cannot take, with 503. A zone with nothing else needs no
+	// key. Default: no such limit.
+	Adaptive *Adaptive `json:"adaptive,omitempty"`
 
 	// Gives keys different limits by their tier, such as `free` or `pro`. Default: no tiers.
 	Tier *ZoneTier `json:"tier,omitempty"`

@@ -52,6 +52,10 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
+		packages: module + "/internal/adaptive",
+		allow:    []string{"github.com/failsafe-go/failsafe-go/adaptivelimiter"},
+		reason:   "what an upstream can take is learned from latencies alone",
+	}, {
 		packages: module + "/internal/topkeys",
 		allow:    []string{},
 		reason:   "it is an algorithm",
@@ -253,12 +257,14 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/internal/pool", module + "/internal/topkeys", module + "/limiter"},
-		reason:   "counters outlive configurations: they refer to nothing of one",
+		allow: []string{
+			module + "/internal/adaptive", module + "/internal/pool", module + "/internal/topkeys", module + "/limiter",
+		},
+		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
+			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
 			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/reservation",
 			module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone",
 			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
@@ -267,7 +273,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/zone",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
+			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
 			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
 			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",

@@ -119,9 +119,10 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 	}
 	switch {
-	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil && b.zone.Concurrent == 0:
+	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil && b.zone.Concurrent == 0 &&
+		b.zone.Adaptive == nil:
 		return nil, fmt.Errorf("keys without a tier have no limit: use `limit`, or `default` in `tier`")
-	case rest.concurrent != nil:
+	case rest.concurrent != nil, b.zone.Adaptive != nil && len(all) == 0 && b.zone.Limit == nil && b.withoutKey == nil:
 	case len(all) == 0 && rest.empty() && b.withoutKey != nil:
 		return nil, fmt.Errorf("no limit for requests with a key: use one, such as `limit 100/1m` or `limit unlimited`")
 	case len(all) == 0 && rest.empty():
