@@ -141,7 +141,7 @@ func (z *Zone) firstOfLimits() string {
 		set  bool
 	}{
 		{"algorithm", z.Algorithm != nil}, {"cost", z.Cost != nil}, {"count_status", len(z.CountStatus) > 0},
-		{"mode", z.Mode != ""}, {"on_outage", z.OnOutage != ""}, {"max_keys", z.MaxKeys != 0}, {"compare", z.Compare != nil},
+		{"mode", z.Mode != ""}, {"on_outage", z.OnOutage != ""}, {"max_keys", z.MaxKeys != 0}, {"wait", z.Wait != nil}, {"compare", z.Compare != nil},
 	} {
 		if s.set {
 			return s.name

@@ -85,8 +85,8 @@ func (l *Limiter) InFlight() int {
 }
 
 // Acquire reports whether one more request of a key may be in flight. If it may, or if that is not
-// enforced, it returns the permit of the request. now is the time that was just read.
-func (l *Limiter) Acquire(now time.Time, key []byte, enforced bool) (p *Permit, ok bool) {
+// enforced, it returns the permit of the request.
+func (l *Limiter) Acquire(key []byte, enforced bool) (p *Permit, ok bool) {
 	hash := maphash.Bytes(l.seed, key)
 	l.mu.Lock()
 	if ok = l.shares.admits(hash, l.limitLocked()); !ok && enforced {
@@ -96,7 +96,5 @@ func (l *Limiter) Acquire(now time.Time, key []byte, enforced bool) (p *Permit, 
 	l.shares.begin(hash)
 	l.guard.noteInFlight(l.shares.inFlight)
 	l.mu.Unlock()
-	p = &Permit{limiter: l, key: hash}
-	p.measure(now)
-	return p, ok
+	return &Permit{limiter: l, key: hash}, ok
 }

@@ -80,11 +80,12 @@ func run(u *upstream, l *Limiter, lasts time.Duration, loads ...load) []counts {
 					var p *Permit
 					if l != nil {
 						ok := false
-						if p, ok = l.Acquire(time.Now(), []byte(from.key), true); !ok {
+						if p, ok = l.Acquire([]byte(from.key), true); !ok {
 							note(&c.rejected)
 							return
 						}
 						defer p.Release()
+						p.Begin(time.Now())
 					}
 					answered := u.serve(ctx)
 					if p != nil {

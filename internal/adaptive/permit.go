@@ -20,8 +20,14 @@ type Permit struct {
 	released bool
 }
 
-// measure begins to measure the latency.
-func (p *Permit) measure(now time.Time) {
+// Begin begins to measure the latency: the request goes to the upstream.
+func (p *Permit) Begin(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.measureLocked(now)
+}
+
+func (p *Permit) measureLocked(now time.Time) {
 	p.since = now
 	p.sample, _ = p.limiter.learned.TryAcquirePermit() // there is none while the limit falls
 }
@@ -108,6 +114,6 @@ func (p *Permit) uploaded(now time.Time, whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if whole && !p.started && !p.released {
-		p.measure(now)
+		p.measureLocked(now)
 	}
 }

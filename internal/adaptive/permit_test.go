@@ -33,10 +33,11 @@ func TestSamples(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := New(settings)
-			p, ok := l.Acquire(time.Now(), nil, true)
+			p, ok := l.Acquire(nil, true)
 			if !ok || l.InFlight() != 1 {
 				t.Fatalf("%s: acquire = %v with %d in flight, want a permit", name, ok, l.InFlight())
 			}
+			p.Begin(time.Now())
 			test.request(p)
 			p.Release()
 			p.Release()
@@ -104,14 +105,14 @@ func TestShares(t *testing.T) {
 // TestDryRun has requests admitted above the limit, if it is not enforced.
 func TestDryRun(t *testing.T) {
 	l := New(Settings{MaxLatency: time.Second, Min: 1, Max: 1})
-	if _, ok := l.Acquire(time.Now(), nil, false); !ok {
+	if _, ok := l.Acquire(nil, false); !ok {
 		t.Error("the first request is not admitted")
 	}
-	p, ok := l.Acquire(time.Now(), nil, false)
+	p, ok := l.Acquire(nil, false)
 	if ok || p == nil || l.InFlight() != 2 {
 		t.Errorf("second request = %v, %v with %d in flight, want a permit, false and 2", p, ok, l.InFlight())
 	}
-	if p, ok := l.Acquire(time.Now(), nil, true); ok || p != nil {
+	if p, ok := l.Acquire(nil, true); ok || p != nil {
 		t.Errorf("enforced: %v, %v, want no permit", p, ok)
 	}
 }

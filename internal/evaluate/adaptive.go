@@ -51,13 +51,12 @@ func (e *Evaluation) addAdaptive(found *zone.Reading) {
 // isOverloaded acquires the permits of all zones, and reports whether one has none. Then the request is
 // refused, before anything else is taken for it.
 func (e *Evaluation) isOverloaded() bool {
-	now := time.Now()
 	for i := range e.adaptive {
 		a := &e.adaptive[i]
 		if e.state.holdsAdaptive(a.zone.Adaptive) {
 			continue
 		}
-		permit, ok := a.zone.Adaptive.Acquire(now, a.key, !a.dryRun)
+		permit, ok := a.zone.Adaptive.Acquire(a.key, !a.dryRun)
 		if permit == nil {
 			e.refused = refused{overloaded, a.zone, a.text}
 			e.releaseAdaptive()
@@ -115,6 +114,8 @@ func (e *Evaluation) measureLatency() {
 		p := h.permit
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = p.Body(r.Body)
+		} else {
+			p.Begin(time.Now())
 		}
 		s.OnStatus(func(status int) {
 			// A client that has gone has got no response, and one that fails may have come faster than one

@@ -192,7 +192,7 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 	now = e.Time()
 	e.now = limiter.At(now)
 	if len(e.concurrentKeys) > 0 {
-		failed = e.acquirePermits(now)
+		now, failed = e.acquirePermits(now)
 	}
 	if len(e.reserved) == 0 || e.blocked || e.previews {
 		failed = cmp.Or(e.takeFromStore(now), failed)

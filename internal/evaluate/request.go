@@ -54,10 +54,10 @@ type Evaluation struct {
 	reserved []*reserved      // of takes, those whose requests may not count
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
-	adaptive       []adaptiveZone // that limit the requests at once of all keys together
-	concurrentKeys [][]byte       // of the results about requests at once, in the same order
-	firstPermit    int            // the index in state.permits of this handler's first permit
-	firstAdaptive  int            // the same in state.adaptive
+	adaptive       []adaptiveZone  // that limit the requests at once of all keys together
+	concurrentKeys []concurrentKey // of the results about requests at once, in the same order
+	firstPermit    int             // the index in state.permits of this handler's first permit
+	firstAdaptive  int             // the same in state.adaptive
 
 	rules       *zone.Snapshot // the same for all handlers of the request
 	mayApply    []*zone.Zone   // the buffer of zones
