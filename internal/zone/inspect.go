@@ -146,7 +146,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 // overrides returns those of the key at an endpoint, or of the whole zone.
 func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 	for _, o := range i.snapshot.Version.Document.Overrides {
-		if o.Endpoint == endpoint && i.is(&o.Key, &o.Entry) {
+		if o.Endpoint == endpoint && (o.Limit != "" || o.Multiplier != 0) && i.is(&o.Key, &o.Entry) {
 			origins = append(origins, adminapi.Origin{
 				Limit: o.Limit, Multiplier: o.Multiplier, Source: adminapi.FromOverride, Place: "key", Override: o.ID,
 			})

@@ -77,7 +77,7 @@ func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err 
 	}
 	if z.readTier(r, entries, found); found.Refusal == nil {
 		z.readCharges(r, rules, places, entries, found)
-		z.readConcurrent(r, rules, places, found)
+		z.readConcurrent(r, rules, places, entries, found)
 	}
 	r.freeKeys = found.Key[len(found.Key):]
 	return true, nil

@@ -21,6 +21,7 @@ type endpointRules struct {
 	cost  cost
 
 	concurrent []*response.Policy // by tier, as rules; nil: no tier has a limit of requests at once
+	inFlightID uint32             // of its own count of requests at once
 	counts     *config.StatusSet  // which requests count; nil: all
 	wait       waits
 
@@ -226,6 +227,9 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 			return nil, err
 		}
 		all.rules[tier] = compiled
+	}
+	if all.inFlightID, err = b.inFlightID(path); err != nil {
+		return nil, err
 	}
 	if all.concurrent, err = b.concurrent(e, path, base.ID); err != nil {
 		return nil, err
