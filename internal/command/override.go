@@ -1,7 +1,8 @@
 package command
 
 import (
-	"strconv"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,17 +12,22 @@ import (
 
 var overrideCommands = &entryCommands[*rules.Override]{
 	list: "overrides", name: "override", noun: "override",
-	columns: []string{"ZONE", "KEY", "LIMIT", "CONCURRENT", "ENDPOINT"}, atEndpoints: true, byKey: true,
+	columns: []string{"ZONE", "KEY", "LIMIT", "ENDPOINT"}, atEndpoints: true, byKey: true,
 	cells: func(o *rules.Override) []any {
-		limit, concurrent := "", ""
-		if o.Limit != "" || o.Multiplier != 0 {
-			limit = limitText(o.Limit, o.Multiplier)
-		}
-		if o.Concurrent != 0 {
-			concurrent = strconv.Itoa(o.Concurrent)
-		}
-		return []any{o.Zone, keyCell(&o.Key), limit, concurrent, o.Endpoint}
+		return []any{o.Zone, keyCell(&o.Key), overrideText(o), o.Endpoint}
 	},
+}
+
+// overrideText says what an override changes.
+func overrideText(o *rules.Override) string {
+	var texts []string
+	if o.Limit != "" || o.Multiplier != 0 {
+		texts = append(texts, limitText(o.Limit, o.Multiplier))
+	}
+	if o.Concurrent != 0 {
+		texts = append(texts, fmt.Sprintf("%d at once", o.Concurrent))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func overrideCommand() *cobra.Command {
