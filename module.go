@@ -22,6 +22,7 @@
 //
 //	internal/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
 //	internal/zone       a zone, compiled: what it says about a request, and about a key to operators
+//	internal/adaptive   how many requests at once an upstream can work on
 //	internal/emergency  the hard limit in front of everything
 //	internal/report     what operators see: metrics, logs and events
 //	internal/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL

@@ -10,12 +10,14 @@
 //	limit.go               a limit, and the limit of a tier
 //	tiername.go            which tiers can stand side by side
 //	rate.go                the syntax of rates, such as 100/1m, and what people write instead
+//	adaptive.go            a number of requests at once that latencies decide
 //	algorithm.go           an algorithm
 //	enforcement.go         what decides under a limit
 //	cost.go                how many events a request counts as
 //	countstatus.go         the statuses with which a request counts
 //	compare.go             what a zone is compared with
 //	concurrent.go          how many requests of a key may be in flight at once
+//	wait.go                how long requests wait for their turn
 //	fraction.go            fractions and percentages
 //	missingkey.go          what on_missing_key may be
 //	word.go                settings that have few values, and what people write instead of those

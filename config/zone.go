@@ -13,7 +13,8 @@ type Zone struct {
 
 	// Counts requests by this template of placeholders, such as `{http.request.header.X-Api-Key}` or
 	// `{http.vars.client_ip}`. A text without a placeholder, such as `static`, counts all requests
-	// together; it has no dots and braces and is no placeholder's name. Required.
+	// together; it has no dots and braces and is no placeholder's name. Required, except
+	// beside `adaptive` alone.
 	Key string `json:"key,omitempty"`
 
 	// Handles requests in which a placeholder of the key expands to nothing: another template counts
@@ -43,7 +44,7 @@ type Zone struct {
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
 	// Limits each key to this rate. Required unless all keys have tiers, all requests endpoints, or
-	// `concurrent` limits them.
+	// `concurrent` or `adaptive` limits them.
 	Limit *Limit `json:"limit,omitempty"`
 
 	// Enforces the limit with this algorithm. Default: `token_bucket`.
@@ -54,6 +55,11 @@ type Zone struct {
 	// Admits this many requests of each key at once: one counts until its response has ended. Beside
 	// the limit, or in place of one. 1 to 1000000000. Default: no such limit.
 	Concurrent int `json:"concurrent,omitempty"`
+
+	// Limits the requests at once of all keys together to a number that the latency of the responses
+	// decides: it sheds load that the upstream cannot take, with 503. A zone with nothing else needs no
+	// key. Default: no such limit.
+	Adaptive *Adaptive `json:"adaptive,omitempty"`
 
 	// Gives keys different limits by their tier, such as `free` or `pro`. Default: no tiers.
 	Tier *ZoneTier `json:"tier,omitempty"`
@@ -67,8 +73,12 @@ type Zone struct {
 
 	// Counts only requests whose response has one of these statuses: `401`, a class such as `5xx`, or
 	// `!2xx` for all but a class. While requests are not answered, at most as many are under way as
-	// the limit has left, and others wait up to a second. Default: all requests count.
+	// the limit has left, and others wait as long as `wait` says. Default: all requests count.
 	CountStatus Statuses `json:"count_status,omitempty"`
+
+	// Has requests above the limit wait up to this long for their turn, the first first, instead of
+	// rejecting them: 1ms to 1m, or 0 to reject them at once. Default: 0, or `1s` with `count_status`.
+	Wait *caddy.Duration `json:"wait,omitempty"`
 
 	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
 	// no such bound. Default: 1000000.
@@ -162,4 +172,8 @@ type Endpoint struct {
 
 	// Counts only requests whose response has one of these statuses. Default: those of the zone.
 	CountStatus Statuses `json:"count_status,omitempty"`
+
+	// Has requests above the limit wait up to this long for their turn. Default: as long as in the
+	// zone.
+	Wait *caddy.Duration `json:"wait,omitempty"`
 }

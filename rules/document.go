@@ -83,7 +83,8 @@ type Entry struct {
 	CreatedBy string     `json:"created_by,omitempty"`
 }
 
-// An Override changes the limit of a key. Exactly one of Limit and Multiplier is set.
+// An Override changes the limits of a key. At most one of Limit and Multiplier is set. Concurrent may
+// be set beside or in place of them.
 type Override struct {
 	Entry
 	Key
@@ -96,6 +97,9 @@ type Override struct {
 
 	// Multiplier multiplies the events and the burst of the limit that the key would have.
 	Multiplier float64 `json:"multiplier,omitempty"`
+
+	// Concurrent is how many requests of the key may be in flight at once.
+	Concurrent int `json:"concurrent,omitempty"`
 }
 
 // A TierAssignment gives a key a tier of its zone.

@@ -93,8 +93,10 @@ func (o *Override) check(v *validator, path string) {
 		v.report(path, "there are both limit and multiplier: use one of them")
 	case o.Limit != "":
 		v.check(path+".limit", v.override(zone, o))
+	case o.Multiplier == 0 && o.Concurrent != 0:
+		v.check(path+".concurrent", v.override(zone, o))
 	case o.Multiplier == 0:
-		v.report(path, `there is neither limit nor multiplier: use one such as "limit": "5000/1m" or "multiplier": 5; the limit `+
+		v.report(path, `there is neither limit nor multiplier nor concurrent: use one such as "limit": "5000/1m" or "multiplier": 5; the limit `+
 			"block rejects all requests of the key")
 	case !(o.Multiplier > 0 && o.Multiplier <= MaxMultiplier): // NaN, too
 		v.report(path+".multiplier", "it is %v: use a number above 0, and at most %d", o.Multiplier, int(MaxMultiplier))

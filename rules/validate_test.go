@@ -139,7 +139,7 @@ func TestValidate(t *testing.T) {
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a", "limit": "5/s", "multiplier": 2}]}`,
 			`overrides[0]: there are both limit and multiplier: use one of them`},
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a"}]}`,
-			`overrides[0]: there is neither limit nor multiplier: use one such as "limit": "5000/1m" or "multiplier": 5; ` +
+			`overrides[0]: there is neither limit nor multiplier nor concurrent: use one such as "limit": "5000/1m" or "multiplier": 5; ` +
 				`the limit block rejects all requests of the key`},
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a", "multiplier": -1}]}`,
 			`overrides[0].multiplier: it is -1: use a number above 0, and at most 1000000`},

@@ -61,6 +61,10 @@ var policy = []struct {
 		},
 		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
 	}, {
+		packages: module + "/internal/adaptive",
+		allow:    []string{"github.com/failsafe-go/failsafe-go/adaptivelimiter"},
+		reason:   "what an upstream can take is learned from latencies alone",
+	}, {
 		packages: module + "/internal/topkeys",
 		allow:    []string{},
 		reason:   "it is an algorithm",
@@ -283,24 +287,25 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/usage",
 		allow: []string{
-			module + "/internal/journal", module + "/internal/pool", module + "/internal/recent", module + "/internal/topkeys",
-			module + "/limiter",
+			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pool", module + "/internal/recent",
+			module + "/internal/topkeys", module + "/limiter",
 		},
-		reason: "counters outlive configurations: they refer to nothing of one",
+		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
-			module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent", module + "/internal/report",
-			module + "/internal/reservation", module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage",
-			module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
+			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency",
+			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent",
+			module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/topkeys",
+			module + "/internal/usage", module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency",
+			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
 		packages: module + "/internal/zone",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
-			module + "/internal/journal", module + "/internal/keyshare", module + "/internal/keytable",
+			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob",
+			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare", module + "/internal/keytable",
 			module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
 			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",

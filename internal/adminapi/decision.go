@@ -21,11 +21,12 @@ const (
 	Allowed     = "allowed"      // past the zone by its allow_key list
 	Denied      = "denied"       // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
 	WouldReject = "would_reject" // admitted by a dry run
-	WouldDeny   = "would_deny"   // the same, in place of 403 and 400
+	WouldDeny   = "would_deny"   // the same, in place of 403, 400, and 503 by adaptive
+	Overloaded  = "overloaded"   // 503 by adaptive
 )
 
 // Outcomes are all outcomes of decisions.
-var Outcomes = []string{Admitted, Rejected, Degraded, Unavailable, Allowed, Denied, WouldReject, WouldDeny}
+var Outcomes = []string{Admitted, Rejected, Degraded, Unavailable, Allowed, Denied, WouldReject, WouldDeny, Overloaded}
 
 // A DecisionLine is a line of a tail. Exactly one of its members is set.
 type DecisionLine struct {

@@ -43,6 +43,8 @@ type InspectedConcurrent struct {
 	Limit    int64  `json:"limit"`
 	InFlight int64  `json:"in_flight"`        // on this node
 	Leased   int64  `json:"leased,omitempty"` // permits of this node
+
+	Override string `json:"override,omitempty"` // the ID of the override that it is from
 }
 
 // A DecidedBy is what decides something about a key.

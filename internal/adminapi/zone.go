@@ -14,6 +14,17 @@ type Zone struct {
 	DryRun  string           `json:"dry_run,omitempty"`
 	Compare string           `json:"compare,omitempty"` // the percentage of keys that are compared
 	Limits  []EndpointLimits `json:"limits"`
+
+	Adaptive *Adaptive `json:"adaptive,omitempty"` // nil: the zone has none
+}
+
+// An Adaptive is how many requests of a zone may be in flight on this node, and how many are.
+type Adaptive struct {
+	Limit      int    `json:"limit"`
+	InFlight   int    `json:"in_flight"`
+	MaxLatency string `json:"max_latency"`
+	Min        int    `json:"min"`
+	Max        int    `json:"max"`
 }
 
 // An EndpointLimits has the limits in force at an endpoint, or in the rest of the zone.

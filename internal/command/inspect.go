@@ -66,7 +66,11 @@ func printInspection(t *table, i *adminapi.Inspection) {
 		if c.Leased > 0 {
 			leased = fmt.Sprintf(", which has leased %d", c.Leased)
 		}
-		t.line("\nin flight%s: %d of %d on this node%s", at(c.Endpoint), c.InFlight, c.Limit, leased)
+		by := ""
+		if c.Override != "" {
+			by = " by override " + printable(c.Override)
+		}
+		t.line("\nin flight%s: %d of %d%s on this node%s", at(c.Endpoint), c.InFlight, c.Limit, by, leased)
 	}
 	for place, c := range i.Counts {
 		if place > 0 && i.Counts[place-1].Endpoint == c.Endpoint && i.Counts[place-1].Tier != c.Tier {

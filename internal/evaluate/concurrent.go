@@ -34,6 +34,13 @@ func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	return false
 }
 
+// A concurrentKey is the key of a limit of requests at once, and how long the request may wait for its
+// turn.
+type concurrentKey struct {
+	key  []byte
+	wait time.Duration
+}
+
 // addConcurrent adds a limit of requests at once, and reports false if the request holds a permit of it.
 func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
 	switch {
@@ -43,22 +50,26 @@ func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
 		e.dryRuns = append(e.dryRuns, newShadow(found, c))
 	default:
 		e.addResult(found, c)
-		e.concurrentKeys = append(e.concurrentKeys, found.Key)
+		e.concurrentKeys = append(e.concurrentKeys, concurrentKey{found.Key, c.Wait})
 	}
 	return true
 }
 
 // acquirePermits decides the limits of requests at once. If one denies the request, or the takes are
 // only asked for, they consume nothing. It returns the first error of those that the store could not
-// decide.
-func (e *Evaluation) acquirePermits(now time.Time) (failed error) {
+// decide, and the instant of the decisions, which is now unless the request has waited for its turn.
+func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 	keys, results := e.concurrentKeys, e.results()
 	for i := range results {
 		r := &results[i]
 		if !r.IsConcurrent() {
 			continue
 		}
-		err := e.acquirePermit(r, keys[0], now)
+		waited, err := e.acquirePermit(r, keys[0], now)
+		if waited {
+			now = time.Now()
+			e.now = limiter.At(now)
+		}
 		if keys = keys[1:]; !r.Decision.OK {
 			e.blocked = true
 		}
@@ -66,14 +77,14 @@ func (e *Evaluation) acquirePermits(now time.Time) (failed error) {
 			failed = err
 		}
 	}
-	return failed
+	return now, failed
 }
 
 // acquirePermit decides a limit of requests at once, and keeps the permit. It acquires none if the
-// request is rejected anyway, or explained.
-func (e *Evaluation) acquirePermit(r *response.Result, key []byte, now time.Time) (err error) {
+// request is rejected anyway, or explained. It reports whether the request has waited for its turn.
+func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time.Time) (waited bool, err error) {
 	var decision limiter.Decision
-	store, rule := e.handler.Store, r.Policy.Concurrent
+	store, rule, key := e.handler.Store, r.Policy.Concurrent, k.key
 	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key)}
 	switch {
 	case e.previews:
@@ -82,6 +93,9 @@ func (e *Evaluation) acquirePermit(r *response.Result, key []byte, now time.Time
 		decision = store.PeekPermit(now, rule, key)
 	default:
 		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
+		if waited = err == nil && !decision.OK && e.mayQueue(now, k.wait); waited {
+			held.Permit, decision, err = store.AcquireInTurn(e.HTTP.Context(), time.Now(), rule, key, k.wait)
+		}
 		held.zone = r.Zone
 	}
 	r.DecideConcurrent(decision, err, e.now)
@@ -91,7 +105,24 @@ func (e *Evaluation) acquirePermit(r *response.Result, key []byte, now time.Time
 	if r.Decision.OK && held.zone != nil {
 		held.zone.InFlight.Add(1)
 	}
-	return err
+	return waited, err
+}
+
+// mayQueue reports whether a request above a limit of requests at once may wait for its turn: not if a
+// rate would reject it after that, and not in emergency mode.
+func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
+	if wait <= 0 || e.state.emergency {
+		return false
+	}
+	if len(e.takes) > 0 && e.handler.Store.Peek(e.HTTP.Context(), now, e.takes) != nil {
+		return false
+	}
+	for i := range e.takes {
+		if d := &e.takes[i].Decision; !d.OK && (d.RetryAt == limiter.Never || d.RetryAt-d.At > limiter.Instant(wait.Microseconds())) {
+			return false
+		}
+	}
+	return true
 }
 
 // releasePermits releases the permits of the request from the index first on.

@@ -41,7 +41,13 @@ func (e *Evaluation) Decide() error {
 			return err
 		}
 	}
+	if len(e.adaptive) > 0 && e.isOverloaded() {
+		return nil
+	}
 	if err := e.take(); err != nil {
+		if len(e.adaptive) > 0 {
+			e.releaseAdaptive()
+		}
 		return err
 	}
 	if len(e.dryRuns) > 0 && e.denied == nil {
@@ -49,6 +55,9 @@ func (e *Evaluation) Decide() error {
 	}
 	if len(e.comparisons) > 0 {
 		e.takeComparisons()
+	}
+	if len(e.adaptive) > 0 && e.denied != nil {
+		e.releaseAdaptive()
 	}
 	return nil
 }
@@ -103,6 +112,9 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 	}
 	for i := range found.Concurrent {
 		e.addConcurrent(found, &found.Concurrent[i])
+	}
+	if z.Adaptive != nil {
+		e.addAdaptive(found)
 	}
 	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
@@ -180,7 +192,7 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 	now = e.Time()
 	e.now = limiter.At(now)
 	if len(e.concurrentKeys) > 0 {
-		failed = e.acquirePermits(now)
+		now, failed = e.acquirePermits(now)
 	}
 	if len(e.reserved) == 0 || e.blocked || e.previews {
 		failed = cmp.Or(e.takeFromStore(now), failed)
@@ -259,6 +271,9 @@ func clientGoneError(ctx context.Context) error {
 func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	e.trace()
 	e.releaseAtEnd()
+	if len(e.adaptive) > 0 {
+		e.measureLatency()
+	}
 	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
 		err = next.ServeHTTP(w, e.HTTP)
 	} else {

@@ -59,6 +59,8 @@ type takeStore interface {
 	PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision
 	PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error)
 	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
+	AcquireInTurn(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte, wait time.Duration) (
+		concurrency.Permit, limiter.Decision, error)
 
 	Reservations() *reservation.Table
 	Refund(take limiter.Take, done func())

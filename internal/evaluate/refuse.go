@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -11,7 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
-// A refused request gets 403, or 400 if what it counts by is not clear, whatever its rate is.
+// A refused request gets 403, or 400 if what it counts by is not clear, or 503 if the upstream is
+// overloaded, whatever its rate is.
 type refused struct {
 	refusal *response.Refusal     // nil: the request is not refused
 	zone    *zone.Zone            // nil: the handler itself refuses it
@@ -28,7 +30,7 @@ const (
 	allowedKey     = "allowed_key"
 )
 
-// Refuse answers 403 or 400. The zones before the one that refuses the request have decided nothing
+// Refuse answers 403, 400 or 503. The zones before the one that refuses the request have decided nothing
 // yet.
 func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 	again := e.setRefusal()
@@ -37,18 +39,34 @@ func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 	legacy, counters := false, (*usage.Zone)(nil)
 	if f.zone != nil {
 		legacy, counters = f.zone.Legacy, f.zone.Usage
-		counters.Denied.Add(1)
+		f.count().Add(1)
 		e.noteKey(counters, f.key)
 	} else if !again {
 		e.handler.Reports.Addresses.Denied.Add(1)
 	}
 	if !again {
 		e.publish(report.Decision{
-			Outcome: adminapi.Denied, Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
+			Outcome: f.outcome(), Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
 		})
 		e.handler.Reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
 	}
 	return e.writeRefusal(w)
+}
+
+// count returns what counts refusals like this one by its zone.
+func (f *refused) count() *atomic.Uint64 {
+	if f.refusal == overloaded {
+		return &f.zone.Usage.Overloaded
+	}
+	return &f.zone.Usage.Denied
+}
+
+// outcome returns what decisions like this one are called.
+func (f *refused) outcome() string {
+	if f.refusal == overloaded {
+		return adminapi.Overloaded
+	}
+	return adminapi.Denied
 }
 
 // setRefusal makes the refusal the state of the request, and reports whether it was before: error
@@ -68,6 +86,9 @@ func (e *Evaluation) writeRefusal(w http.ResponseWriter) error {
 	name, legacy := "", false
 	if z := e.refused.zone; z != nil {
 		name, legacy = z.Name, z.Legacy
+	}
+	if e.refused.refusal == overloaded {
+		e.setRetryAfter(w)
 	}
 	return e.refused.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)
 }

@@ -27,6 +27,7 @@ type requestState struct {
 	charges       []chargedCount
 	permits       []heldPermit    // until the response ends
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
+	adaptive      []heldAdaptive  // until the response ends
 	emergency     bool            // the limit of emergency mode has decided
 	logged        bool            // the access log has what is decided
 }
@@ -53,8 +54,10 @@ type Evaluation struct {
 	reserved []*reserved      // of takes, those whose requests may not count
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
-	concurrentKeys [][]byte // of the results about requests at once, in the same order
-	firstPermit    int      // the index in state.permits of this handler's first permit
+	adaptive       []adaptiveZone  // that limit the requests at once of all keys together
+	concurrentKeys []concurrentKey // of the results about requests at once, in the same order
+	firstPermit    int             // the index in state.permits of this handler's first permit
+	firstAdaptive  int             // the same in state.adaptive
 
 	rules       *zone.Snapshot // the same for all handlers of the request
 	mayApply    []*zone.Zone   // the buffer of zones
@@ -81,7 +84,7 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	state, found := vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
-		e.firstPermit = len(state.permits)
+		e.firstPermit, e.firstAdaptive = len(state.permits), len(state.adaptive)
 	} else {
 		e.Repl.Map(h.App.placeholders(vars))
 	}
@@ -96,6 +99,7 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 func (e *Evaluation) Release() {
 	clear(e.takes)
 	clear(e.keys)
+	clear(e.adaptive)
 	clear(e.concurrentKeys)
 	clear(e.reserved)
 	clear(e.credentials)
@@ -103,7 +107,7 @@ func (e *Evaluation) Release() {
 	clear(e.comparisons)
 	clear(e.mayApply)
 	*e = Evaluation{
-		takes: e.takes[:0], keys: e.keys[:0], concurrentKeys: e.concurrentKeys[:0], reserved: e.reserved[:0],
+		takes: e.takes[:0], keys: e.keys[:0], adaptive: e.adaptive[:0], concurrentKeys: e.concurrentKeys[:0], reserved: e.reserved[:0],
 		credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 		decisions: e.decisions, mayApply: e.mayApply[:0],
 	}

@@ -40,7 +40,7 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 		case r.Policy.Rule != nil:
 			e.takes = append(e.takes, shadows[i].take)
 		case r.IsConcurrent():
-			_ = e.acquirePermit(r, shadows[i].take.Key, now) // the result has the error
+			_, _ = e.acquirePermit(r, concurrentKey{key: shadows[i].take.Key}, now) // the result has the error
 			e.blocked = e.blocked || !r.Decision.OK
 		}
 	}

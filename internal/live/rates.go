@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-const outcomes = 8 // those of adminapi.Outcomes
+const outcomes = 9 // those of adminapi.Outcomes
 
 // Rates are decisions per second: by outcome, and of those that needed a count by source.
 type Rates struct {
@@ -55,6 +55,7 @@ func read(z *usage.Zone) (c count) {
 		}
 	}
 	c.outcomes[4], c.outcomes[5], c.outcomes[7] = z.Allowed.Load(), z.Denied.Load(), z.WouldDeny.Load()
+	c.outcomes[8] = z.Overloaded.Load()
 	return c
 }
 

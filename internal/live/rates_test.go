@@ -12,7 +12,7 @@ import (
 // countOf has a distinct number for each outcome.
 var countOf = map[string]uint64{
 	adminapi.Admitted: 1, adminapi.Rejected: 2, adminapi.Degraded: 4, adminapi.Unavailable: 8, adminapi.Allowed: 16,
-	adminapi.Denied: 32, adminapi.WouldReject: 64, adminapi.WouldDeny: 128,
+	adminapi.Denied: 32, adminapi.WouldReject: 64, adminapi.WouldDeny: 128, adminapi.Overloaded: 256,
 }
 
 // zoneWithCounts returns the counters of a zone that has decided as countOf says.
@@ -26,6 +26,7 @@ func zoneWithCounts() *usage.Zone {
 	z.Allowed.Add(countOf[adminapi.Allowed])
 	z.Denied.Add(countOf[adminapi.Denied])
 	z.WouldDeny.Add(countOf[adminapi.WouldDeny])
+	z.Overloaded.Add(countOf[adminapi.Overloaded])
 	return z
 }
 

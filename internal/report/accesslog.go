@@ -39,7 +39,11 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 			if s.Exceeded != "" {
 				field.AddString("zone", s.Exceeded)
 			}
-			field.AddString("decision", adminapi.Denied)
+			decision := adminapi.Denied
+			if s.Refusal.IsOverload() {
+				decision = adminapi.Overloaded
+			}
+			field.AddString("decision", decision)
 			field.AddString("source", s.Refusal.Reason)
 			keyHashField(s.KeyText(s.Exceeded)).AddTo(field)
 			return nil

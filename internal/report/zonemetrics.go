@@ -13,7 +13,7 @@ var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
 		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
 		"allow_key list), denied (403 by its deny_key list or for lack of a key, 400 for a key, tier or cost that is "+
-		"ambiguous), and of a dry run would_reject and would_deny. The source is what decided: the store, or this node by a lease, by a remembered denial, "+
+		"ambiguous), overloaded (503 by adaptive), and of a dry run would_reject and would_deny. The source is what decided: the store, or this node by a lease, by a remembered denial, "+
 		"or by on_outage. The endpoint is empty for the rest of the zone, and the tier for keys without one.", "zone", "outcome",
 		"source", "tier", "endpoint")
 	descComparisons = desc("comparisons_total", "Requests that the zone has also decided with its second limit or "+
@@ -22,8 +22,11 @@ var (
 	descInFlight = desc("in_flight", "Requests of a zone with `concurrent` that are in flight on this node.", "zone")
 	descTooMany  = desc("concurrent_rejected_total", "Requests that the zone has rejected, or would have in a dry run, "+
 		"because too many of their key were in flight; only for zones with `concurrent`.", "zone")
-	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
-	descAmbiguous = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
+	descAdaptiveLimit = desc("adaptive_limit", "How many requests of the zone may be in flight on this node; only for zones with "+
+		"`adaptive`.", "zone")
+	descAdaptiveInFlight = desc("adaptive_in_flight", "Requests of a zone with `adaptive` that are in flight on this node.", "zone")
+	descMissing          = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
+	descAmbiguous        = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
 		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
 	descCosts = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted "+
 		"as 1.", "zone")
@@ -64,10 +67,11 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	s.countEvents(descDecisions, z.Allowed.Load(), z.Name, adminapi.Allowed, "", "", "")
 	s.countEvents(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "", "", "")
 	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "", "", "")
-	rejected, unavailable := sum.Rejected.Total(), sum.Unavailable.Total()
-	requests := sum.Admitted.Total() + sum.WouldReject.Total() + rejected + sum.Outage.Total() + unavailable
+	s.countEvents(descDecisions, z.Overloaded.Load(), z.Name, adminapi.Overloaded, "", "", "")
+	rejected, unavailable, overloaded := sum.Rejected.Total(), sum.Unavailable.Total(), z.Overloaded.Load()
+	requests := sum.Admitted.Total() + sum.WouldReject.Total() + rejected + sum.Outage.Total() + unavailable + overloaded
 	s.count(descRequests, requests, z.Name, "")
-	s.count(descDeclined, rejected+unavailable, z.Name, "")
+	s.count(descDeclined, rejected+unavailable+overloaded, z.Name, "")
 	s.countEvents(descMissing, z.MissingKeys.Load(), z.Name)
 	s.countEvents(descAmbiguous, z.Ambiguous.Load(), z.Name)
 	s.countEvents(descCosts, z.InvalidCosts.Load(), z.Name)
@@ -79,6 +83,10 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	if z.Concurrent.Load() {
 		s.gauge(descInFlight, float64(z.InFlight.Load()), z.Name)
 		s.count(descTooMany, z.ConcurrentRejected.Load(), z.Name)
+	}
+	if l := z.Adaptive.Load(); l != nil {
+		s.gauge(descAdaptiveLimit, float64(l.Limit()), z.Name)
+		s.gauge(descAdaptiveInFlight, float64(l.InFlight()), z.Name)
 	}
 	s.collectComparisons(z)
 	if z.Top.Used() {

@@ -73,7 +73,9 @@ const (
 	unavailable     = "Requests cannot be counted at the moment"
 	unavailableJSON = `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + unavailable + `","details":{"zone":`
 
-	unavailableProblem = `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
+	problemReduced = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+
+	unavailableProblem = `{"type":"` + problemReduced + `",` +
 		`"title":"Service Unavailable","status":503,"detail":"` + unavailable + `","violated-policies":[`
 )
 

@@ -99,6 +99,13 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *concurrency.Rule,
 	return s.inFlight.Acquire(ctx, now, r, key)
 }
 
+// AcquireInTurn calls [concurrency.Store.AcquireInTurn].
+func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte, wait time.Duration) (
+	concurrency.Permit, limiter.Decision, error,
+) {
+	return s.inFlight.AcquireInTurn(ctx, now, r, key, wait)
+}
+
 // PeekPermit calls [concurrency.Store.Peek].
 func (s *Store) PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
 	return s.inFlight.Peek(now, r, key)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/recent"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
@@ -40,12 +41,16 @@ type Zone struct {
 	InFlight           atomic.Int64  // requests that hold a permit
 	ConcurrentRejected atomic.Uint64 // of Rejected and WouldReject, for too many requests at once
 
+	Adaptive   atomic.Pointer[adaptive.Limiter] // in force; nil: the zone has none
+	Overloaded atomic.Uint64                    // 503 by it
+
 	Logged, Emitted ReportLimit // of the first rejections of keys
 	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
 
 	mu       sync.Mutex
 	counters map[place]*Counters
-	tiers    []string // by Counters.TierNumber
+	tiers    []string          // by Counters.TierNumber
+	next     *adaptive.Limiter // of a configuration that may come into force
 }
 
 // A Limit is the limit in force at an endpoint of a zone for a tier.
@@ -110,6 +115,20 @@ func (z *Zone) TierCalled(number uint16) string {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.tiers[number]
+}
+
+// AdaptiveWith returns the limiter with some settings: the one in force, with what it has learned, if
+// it has them. All handlers of a configuration get the same.
+func (z *Zone) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, known := range []*adaptive.Limiter{z.Adaptive.Load(), z.next} {
+		if known != nil && known.Settings() == s {
+			return known
+		}
+	}
+	z.next = adaptive.New(s)
+	return z.next
 }
 
 // AllCounters returns the counters of all endpoints and tiers that the zone has had.

@@ -1,6 +1,8 @@
 package zone
 
 import (
+	"time"
+
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -8,9 +10,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
+// inFlightID returns the ID of a count of requests at once of an endpoint, whose name is place; "" is
+// the rest of the zone.
+func (b *ruleBuilder) inFlightID(place string) (uint32, error) {
+	return b.set.ruleID(b.name, b.zone.Key, place, "concurrent", b.set.CountFormat)
+}
+
 // concurrent compiles the limits of requests at once of all tiers at an endpoint, whose name is
-// place; "" is the rest of the zone. countID is that of their counts of rates. They are nil if no tier has one. A tier with the limit of the
-// zone there has the count of the zone.
+// place. countID is that of their counts of rates. They are nil if no tier has one. A tier with the
+// limit of the zone there has the count of the zone.
 func (b *ruleBuilder) concurrent(e *config.Endpoint, place string, countID uint32) ([]*response.Policy, error) {
 	all, limited := make([]*response.Policy, b.tiers.rules()), false
 	if b.compared {
@@ -25,7 +33,7 @@ func (b *ruleBuilder) concurrent(e *config.Endpoint, place string, countID uint3
 		if own {
 			at = place
 		}
-		id, err := b.set.ruleID(b.name, b.zone.Key, at, "concurrent", b.set.CountFormat)
+		id, err := b.inFlightID(at)
 		if err != nil {
 			return nil, err
 		}
@@ -68,19 +76,19 @@ func (b *ruleBuilder) inheritConcurrent(e *config.Endpoint, tier int) (limit int
 }
 
 // readConcurrent finds the limits of requests at once at the endpoints with the indices places.
-// Requests without a key have those of keys whose tier is unknown.
-func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, found *Reading) {
+func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, entries *keyEntries, found *Reading) {
 	found.Concurrent = r.concurrent[:0]
-	tier := found.tier
-	if tier == withoutKey {
-		tier = z.tiers.ofUnknown()
-	}
 	for _, place := range places {
-		limits := rules.endpoints[place].concurrent
-		if limits == nil || limits[tier] == nil {
+		var now time.Time
+		if entries != nil {
+			now = r.Time()
+		}
+		policy, _ := z.concurrentAt(rules, entries, now, place, found.tier)
+		if policy == nil {
 			continue
 		}
-		c, known := Charge{Policy: limits[tier], endpoint: place, counters: rules.endpoints[place].countersOf(found.tier)}, false
+		c, known := Charge{Policy: policy, endpoint: place, counters: rules.endpoints[place].countersOf(found.tier),
+			Wait: rules.endpoints[place].wait.forTurn}, false
 		for i := range found.Concurrent {
 			known = known || found.Concurrent[i].Policy.Concurrent.ID == c.Policy.Concurrent.ID
 		}
@@ -90,22 +98,72 @@ func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, found 
 	}
 }
 
+// concurrentAt returns the limit of requests at once of a key with these entries, nil for none, at an
+// endpoint, and the override that it is from. Both are nil if there is none. Requests without a key
+// have the limit of keys whose tier is unknown.
+//
+// An override of an endpoint gives that a count of its own. One of the whole zone changes all counts
+// that there are, and makes one for the zone if there is none.
+func (z *Zone) concurrentAt(rules *zoneRules, entries *keyEntries, now time.Time, place, tier int) (
+	*response.Policy, *expiring[keyOverride],
+) {
+	if tier == withoutKey {
+		tier = z.tiers.ofUnknown()
+	}
+	e := &rules.endpoints[place]
+	var policy *response.Policy
+	if e.concurrent != nil {
+		policy = e.concurrent[tier]
+	}
+	if entries == nil || len(entries.overrides) == 0 {
+		return policy, nil
+	}
+	o := entries.findOverride(now, place, (*override).changesConcurrent)
+	if o == nil {
+		return policy, nil
+	}
+	counted := e
+	if o.value.endpoint < 0 && (policy == nil || policy.Concurrent.ID != e.inFlightID) {
+		counted = &rules.endpoints[len(rules.endpoints)-1]
+	}
+	return o.value.concurrentPolicy(counted, tier, policy), o
+}
+
+// concurrentPolicy returns the limit of requests at once of the override, with the count of e. It is
+// enforced as was, the limit that it changes, or as the rate of the tier if that is nil.
+func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Policy) *response.Policy {
+	r := concurrency.Rule{ID: e.inFlightID, Limit: int64(o.concurrent)}
+	switch {
+	case was != nil:
+		r.Strict, r.OnOutage = was.Concurrent.Strict, was.Concurrent.OnOutage
+	case e.rules[tier] != nil:
+		r.Strict, r.OnOutage = e.rules[tier].base.Strict, e.rules[tier].base.OnOutage
+	}
+	if p, found := o.inFlight.Load(r); found {
+		return p.(*response.Policy)
+	}
+	p := response.NewConcurrentPolicy(o.builder.name, &r)
+	p.CountID = e.id
+	known, _ := o.inFlight.LoadOrStore(r, &p)
+	return known.(*response.Policy)
+}
+
 // concurrent returns how many requests of the key are in flight at a place of the zone, if it has a
 // tier. What counts in the rest of the zone is listed there, unless all is wanted.
 func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []adminapi.InspectedConcurrent) {
-	number := tier
-	if tier == withoutKey {
-		number = i.zone.tiers.ofUnknown()
-	}
-	r := inForce.endpoints[place].concurrentRule(number)
-	if r == nil || !all && inForce.countsInRest(place, number) {
-		return nil
-	}
 	for _, key := range i.keys {
-		c := adminapi.InspectedConcurrent{
-			Endpoint: inForce.endpoints[place].name(), Tier: i.zone.tiers.name(tier), Limit: r.Limit,
+		policy, by := i.zone.concurrentAt(inForce, inForce.keys.Of(key), i.now, place, tier)
+		last := len(inForce.endpoints) - 1
+		if policy == nil || !all && place != last && policy.Concurrent.ID == inForce.endpoints[last].inFlightID {
+			continue
 		}
-		c.InFlight, c.Leased = i.store.InFlight(i.now, r, key)
+		c := adminapi.InspectedConcurrent{
+			Endpoint: inForce.endpoints[place].name(), Tier: i.zone.tiers.name(tier), Limit: policy.Concurrent.Limit,
+		}
+		if by != nil {
+			c.Override = by.from.ID
+		}
+		c.InFlight, c.Leased = i.store.InFlight(i.now, policy.Concurrent, key)
 		counts = append(counts, c)
 	}
 	return counts

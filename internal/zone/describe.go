@@ -16,7 +16,7 @@ import (
 func (s *Snapshot) Zone(name string) adminapi.Zone {
 	z, inForce := s.rulesOf(name)
 	i := inspector{snapshot: s, zone: z, config: z.builder.zone}
-	answer := adminapi.Zone{Name: z.Name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}}
+	answer := adminapi.Zone{Name: z.Name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}, Adaptive: z.describeAdaptive()}
 	for place := range inForce.endpoints {
 		if limits := i.limitsAt(inForce, place); len(limits.Tiers) > 0 {
 			answer.Limits = append(answer.Limits, limits)

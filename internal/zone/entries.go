@@ -127,21 +127,25 @@ func (k *keyEntries) tierAt(now time.Time) (tier int, found bool) {
 	return tier, found
 }
 
-// overrideAt returns the override of the key at an endpoint at now, or nil. One of that endpoint
-// alone comes before one of all endpoints.
+// overrideAt returns the override of the key's rate at an endpoint at now, or nil.
 func (k *keyEntries) overrideAt(now time.Time, endpoint int) *override {
-	var found *keyOverride
+	if found := k.findOverride(now, endpoint, (*override).changesRate); found != nil {
+		return found.value.override
+	}
+	return nil
+}
+
+// findOverride returns the override of the key at an endpoint at now that changes what is meant, or
+// nil. One of that endpoint alone comes before one of all endpoints.
+func (k *keyEntries) findOverride(now time.Time, endpoint int, changes func(*override) bool) (found *expiring[keyOverride]) {
 	for i := range k.overrides {
 		o := &k.overrides[i]
-		if (o.value.endpoint == endpoint || o.value.endpoint < 0) && o.inForce(now) &&
-			(found == nil || o.value.endpoint >= found.endpoint) {
-			found = &o.value
+		if (o.value.endpoint == endpoint || o.value.endpoint < 0) && o.inForce(now) && changes(o.value.override) &&
+			(found == nil || o.value.endpoint >= found.value.endpoint) {
+			found = o
 		}
 	}
-	if found == nil {
-		return nil
-	}
-	return found.override
+	return found
 }
 
 // entriesAt returns the entries that are in force at now. There are none of nil.
@@ -191,6 +195,9 @@ func (c *zoneRules) addEntries(z *Zone, earlier *zoneRules, changes *zoneChanges
 		}
 		if err := checker.check(compiled).left; err != nil {
 			left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
+		}
+		if u := z.builder.usage; compiled.changesConcurrent() && u != nil {
+			u.Concurrent.Store(true)
 		}
 		add(o.ID, &o.Key, func(k *keyEntries) { k.overrides = append(k.overrides, newExpiring(compiled, &o.Entry)) })
 	}

@@ -14,7 +14,7 @@ func TestEntriesEndExactly(t *testing.T) {
 	k := keyEntries{
 		access:    []expiring[bool]{{value: true, end: now}},
 		tiers:     []expiring[int]{{value: 1}, {value: 2, end: now}},
-		overrides: []expiring[keyOverride]{{value: keyOverride{-1, new(override)}, end: now}},
+		overrides: []expiring[keyOverride]{{value: keyOverride{-1, &override{multiplier: 2}}, end: now}},
 	}
 	before := now.Add(-1)
 	if allowed, _ := k.accessAt(before); !allowed {

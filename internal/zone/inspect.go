@@ -152,7 +152,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 // overrides returns those of the key at an endpoint, or of the whole zone.
 func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 	for _, o := range i.snapshot.Version.Document.Overrides {
-		if i.entries[&o.Entry] && o.Endpoint == endpoint {
+		if o.Endpoint == endpoint && (o.Limit != "" || o.Multiplier != 0) && i.entries[&o.Entry] {
 			origins = append(origins, adminapi.Origin{
 				Limit: o.Limit, Multiplier: o.Multiplier, Source: adminapi.FromOverride, Place: "key", Override: o.ID,
 			})

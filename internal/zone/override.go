@@ -20,11 +20,14 @@ import (
 // never used.
 type override struct {
 	builder    *ruleBuilder
-	limit      *config.Limit // nil: there is a multiplier
-	multiplier float64       // of the limit
+	limit      *config.Limit // nil: there is a multiplier, or none
+	multiplier float64       // of the limit; 0: none
+	concurrent int           // requests at once; 0: as without the override
 
 	first atomic.Pointer[changedRule] // that was compiled: most overrides change one rule
 	rules sync.Map                    // *rule -> *changedRule
+
+	inFlight sync.Map // concurrency.Rule -> *response.Policy: see concurrentPolicy
 }
 
 // A changedRule is a rule, and the one that an override makes of it.
@@ -34,6 +37,7 @@ type changedRule struct{ from, to *rule }
 type overrideText struct {
 	limit      string
 	multiplier float64
+	concurrent int
 }
 
 // override returns the override o of z, one of earlier or c if it is equal.
@@ -44,11 +48,11 @@ func (c *zoneRules) override(z *Zone, earlier *zoneRules, o *rules.Override) (ke
 		if k.endpoint < 0 {
 			return k, fmt.Errorf("the zone has no endpoint %q", o.Endpoint)
 		}
-		if !slices.ContainsFunc(c.endpoints[k.endpoint].all(), func(r *rule) bool { return c.countedAt(k.endpoint, r) == k.endpoint }) {
+		if (o.Limit != "" || o.Multiplier != 0) && !slices.ContainsFunc(c.endpoints[k.endpoint].all(), func(r *rule) bool { return c.countedAt(k.endpoint, r) == k.endpoint }) {
 			return k, fmt.Errorf("endpoint %s has no limit of its own: use the override without `endpoint`", o.Endpoint)
 		}
 	}
-	text := overrideText{o.Limit, o.Multiplier}
+	text := overrideText{o.Limit, o.Multiplier, o.Concurrent}
 	if k.override = c.overrides[text]; k.override != nil {
 		return k, nil
 	}
@@ -56,8 +60,12 @@ func (c *zoneRules) override(z *Zone, earlier *zoneRules, o *rules.Override) (ke
 		k.override = earlier.overrides[text]
 	}
 	if k.override == nil {
-		k.override = &override{builder: z.builder, multiplier: o.Multiplier}
+		k.override = &override{builder: z.builder, multiplier: o.Multiplier, concurrent: o.Concurrent}
+		if err := config.CheckConcurrent(o.Concurrent); err != nil {
+			return k, err
+		}
 		switch {
+		case o.Concurrent > 0 && o.Limit == "" && o.Multiplier == 0:
 		case o.Limit == "" && !(o.Multiplier > 0): // NaN, too
 			return k, fmt.Errorf("the multiplier is %v: use a limit, or a multiplier above 0", o.Multiplier)
 		case o.Limit != "":
@@ -81,6 +89,12 @@ func sameRules(a, b []endpointRules) bool {
 		return a.withoutKey == b.withoutKey && slices.Equal(a.rules, b.rules)
 	})
 }
+
+// changesRate reports whether o changes limits of rates.
+func (o *override) changesRate() bool { return o.limit != nil || o.multiplier != 0 }
+
+// changesConcurrent reports whether o changes limits of requests at once.
+func (o *override) changesConcurrent() bool { return o.concurrent > 0 }
 
 // of returns r with the override. It is r itself if r cannot have it.
 func (o *override) of(r *rule) *rule {
@@ -204,6 +218,9 @@ func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 func (c *overrideChecker) check(k keyOverride) checkedOverride {
 	if known, ok := c.checked[k]; ok {
 		return known
+	}
+	if !k.changesRate() {
+		return checkedOverride{}
 	}
 	var refused, partly, left error
 	fits := false

@@ -22,7 +22,9 @@ type endpointRules struct {
 	cost  cost
 
 	concurrent []*response.Policy // by tier, as rules; nil: no tier has a limit of requests at once
+	inFlightID uint32             // of its own count of requests at once
 	counts     *config.StatusSet  // which requests count; nil: all
+	wait       waits
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
@@ -97,6 +99,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := config.CheckConcurrent(b.zone.Concurrent); err != nil {
 		return nil, config.ErrorIn("concurrent", err)
 	}
+	if err := config.CheckWait(b.zone.Wait); err != nil {
+		return nil, config.ErrorIn("wait", err)
+	}
 	if b.zone.MaxKeys < 0 {
 		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
 	}
@@ -131,9 +136,10 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 	}
 	switch {
-	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil && b.zone.Concurrent == 0:
+	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil && b.zone.Concurrent == 0 &&
+		b.zone.Adaptive == nil:
 		return nil, fmt.Errorf("keys without a tier have no limit: use `limit`, or `default` in `tier`")
-	case rest.concurrent != nil:
+	case rest.concurrent != nil, b.zone.Adaptive != nil && len(all) == 0 && b.zone.Limit == nil && b.withoutKey == nil:
 	case len(all) == 0 && rest.empty() && b.withoutKey != nil:
 		return nil, fmt.Errorf("no limit for requests with a key: use one, such as `limit 100/1m` or `limit unlimited`")
 	case len(all) == 0 && rest.empty():
@@ -161,7 +167,7 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpoi
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent)); err != nil {
+	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent), config.CheckWait(e.Wait)); err != nil {
 		return nil, err
 	}
 	if len(e.Tiers) > 0 && b.tiers == nil {
@@ -214,6 +220,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 	if all.counts, err = statuses.Compile(); err != nil {
 		return nil, config.ErrorIn("count_status", err)
 	}
+	all.wait = newWaits(cmp.Or(e.Wait, b.zone.Wait))
 	for tier := range all.rules {
 		var compiled *rule
 		if rest != nil && b.ownLimit(e, tier) == nil {
@@ -231,6 +238,9 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 			return nil, err
 		}
 		all.rules[tier] = compiled
+	}
+	if all.inFlightID, err = b.inFlightID(path); err != nil {
+		return nil, err
 	}
 	if all.concurrent, err = b.concurrent(e, path, base.ID); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
@@ -43,6 +44,9 @@ type Zone struct {
 	addresses *Addresses  // of the handler; never nil once it is provisioned
 	tiers     *tierFinder // nil: no tiers
 	dryRun    keyshare.Share
+
+	// Adaptive limits the requests at once of all keys together; nil: nothing does.
+	Adaptive *adaptive.Limiter
 
 	builder    *ruleBuilder
 	configured *zoneRules // in force while there are no rules beside the configuration
@@ -89,7 +93,10 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	} else if err := validateZoneName(name); err != nil {
 		return nil, err
 	}
-	if settings.Key == "" && !z.Legacy {
+	if err := settings.CheckAdaptive(); err != nil {
+		return nil, err
+	}
+	if settings.Key == "" && !z.Legacy && !settings.NeedsNoKey() {
 		return nil, fmt.Errorf("no key: use `key`, such as %s", clientIP)
 	}
 	if err = z.compileKeys(settings); err != nil {
@@ -117,6 +124,9 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := z.builder.checkWaits(endpoints); err != nil {
+		return nil, err
+	}
 	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun}
 	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
 		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))
@@ -124,6 +134,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	z.builder.compiled = nil // the endpoints have them
 	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareDoubts(settings)...)
 	z.usePaths()
+	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
 	z.unsure = unsurePlaceholders(z.placeholders())
 	return z, nil
 }

@@ -46,6 +46,8 @@ type account struct {
 	asked   limiter.Instant // when the last request was sent
 	calling bool            // it is not answered yet
 	waiters []*waiter       // the oldest first
+	queue   *queue          // of requests that wait for their turn; nil: there was none yet
+	asking  bool            // the lender is asked for them every now and then
 
 	deniedUntil limiter.Instant // by a denial that the node repeats
 	breachUntil limiter.Instant // no denial is worth a log line before
@@ -107,7 +109,7 @@ func (a *account) request(now limiter.Instant, spare int64, nodes int) *Request 
 	}
 	r := &Request{
 		Rule: a.rule.ID, Key: a.key, Limit: a.rule.Limit,
-		Hold: max(a.permits, a.inFlight), Need: int64(len(a.waiters)),
+		Hold: max(a.permits, a.inFlight), Need: int64(len(a.waiters) + a.queued()),
 		Reserve: a.reserve(nodes), Share: 2 * int64(max(1, nodes)), Lifetime: Lifetime,
 	}
 	if r.Need > 0 && !a.rule.Strict {
@@ -145,7 +147,8 @@ func (a *account) beat(now limiter.Instant, nodes int) (spare int64, ask bool) {
 // isUnused reports whether nothing would be lost without the account, besides how many requests there
 // were lately, and how long they took.
 func (a *account) isUnused(now limiter.Instant) bool {
-	return a.inFlight == 0 && a.usable(now, true) == 0 && !a.calling && len(a.waiters) == 0
+	return a.inFlight == 0 && a.usable(now, true) == 0 && !a.calling && len(a.waiters) == 0 && a.queued() == 0 &&
+		!a.asking
 }
 
 // decide writes the decision about a request. source is what has decided. Remaining is what is left

@@ -13,7 +13,11 @@ type Permit struct {
 	shard   *shard
 	account *account
 	since   limiter.Instant
+	waited  time.Duration
 }
+
+// Waited returns how long the request has waited for its turn: see [Store.AcquireInTurn].
+func (p *Permit) Waited() time.Duration { return p.waited }
 
 // Acquire decides whether one more request of a key may be in flight, and returns its permit. If the
 // lender does not answer, there is an error, and the decision is by Rule.OnOutage. If ctx ends, there
@@ -23,6 +27,7 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte)
 	var d limiter.Decision
 	sh.Lock()
 	a := sh.of(r, key, at)
+	s.admitQueueLocked(a, at) // the limit may have been raised
 	ok, source, known := s.known(a, at)
 	if !known {
 		return s.wait(ctx, sh, a, at)
@@ -35,18 +40,18 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte)
 	if !ok {
 		return Permit{}, d, nil
 	}
-	return Permit{s, sh, a, at}, d, nil
+	return Permit{store: s, shard: sh, account: a, since: at}, d, nil
 }
 
 // known decides about one more request without a call, if the node knows enough.
 func (s *Store) known(a *account, at limiter.Instant) (ok bool, source limiter.Source, known bool) {
 	leases := s.leases()
 	switch {
-	case len(a.waiters) == 0 && a.inFlight < a.usable(at, leases):
+	case len(a.waiters) == 0 && a.queued() == 0 && a.inFlight < a.usable(at, leases):
 		return true, s.local(), true
 	case !leases:
 		return false, limiter.FromStore, true
-	case at < a.deniedUntil:
+	case at < a.deniedUntil, a.queued() > 0:
 		return false, limiter.FromRememberedDenial, true
 	}
 	return false, 0, false
@@ -69,6 +74,9 @@ func (p Permit) Release(now time.Time) {
 	var r *Request
 	if s.leases() {
 		a.admitWaiters(at)
+	}
+	s.admitQueueLocked(a, at)
+	if s.leases() {
 		r = a.next(at, s.options.Nodes())
 	}
 	p.shard.Unlock()

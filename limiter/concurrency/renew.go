@@ -30,9 +30,11 @@ func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
 		a.granted(g)
 	}
 	a.admitWaiters(now)
+	s.admitQueueLocked(a, now)
 	var r *Request
 	if err != nil { // the next beat returns what is idle, as requests that fail at once would nest
 		s.failWaiters(a, now, err)
+		s.failQueueLocked(a, now, err)
 	} else {
 		a.denyWaiters(now)
 		r = a.next(now, s.options.Nodes())

@@ -18,6 +18,9 @@ type Store struct {
 	node     string
 	sequence atomic.Int64
 
+	queued        atomic.Int64 // requests that wait for their turn
+	queuedOfRules sync.Map     // the same by the ID of the rule: uint32 -> *atomic.Int64
+
 	loop    sync.Once // begins with the first request to the lender
 	closing chan struct{}
 	ended   sync.WaitGroup

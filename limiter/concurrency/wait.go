@@ -1,22 +1,27 @@
 package concurrency
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A waiter is a request that waits for the answer of the lender.
+// A waiter is a request that waits for the answer of the lender, or for its turn.
 type waiter struct {
 	done     chan struct{} // closed when it is decided
 	decision limiter.Decision
 	err      error
 	since    limiter.Instant // when its permit began
 	asked    bool            // the request that was sent last is for it, too
+
+	place *list.Element // in the queue; nil: it is not there
+	rule  *atomic.Int64 // how many of its rule wait for their turn
 }
 
 // wait has the request of an account wait for the lender. The lock of the shard is held before, and
@@ -62,7 +67,7 @@ func (s *Store) permitOf(sh *shard, a *account, w *waiter) (Permit, limiter.Deci
 	if !w.decision.OK {
 		return Permit{}, w.decision, w.err
 	}
-	return Permit{s, sh, a, w.since}, w.decision, w.err
+	return Permit{store: s, shard: sh, account: a, since: w.since}, w.decision, w.err
 }
 
 // admitWaiters admits the oldest waiters, as many as there are permits for.

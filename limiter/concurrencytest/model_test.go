@@ -132,8 +132,12 @@ func play(t *testing.T, seed uint64, requests int, f fault) *checker {
 			if r.IntN(100) == 0 {
 				lasts *= 100 // a stream
 			}
+			wait := time.Duration(max(0, r.IntN(1000)-500)) * time.Millisecond // none for half of them
 			all.Go(func() {
 				p, d, err := n.acquire(rule)
+				if !d.OK && wait > 0 {
+					p, d, err = n.acquireInTurn(rule, wait)
+				}
 				if !d.OK {
 					return
 				}

@@ -44,6 +44,7 @@ type row struct {
 	CompareLimit     string    `json:"compare_limit,omitempty"`
 	CompareAlgorithm string    `json:"compare_algorithm,omitempty"`
 	Multiplier       float64   `json:"multiplier,omitempty"`
+	Concurrent       int       `json:"concurrent,omitempty"`
 	Action           string    `json:"action,omitempty"`
 	Address          string    `json:"address,omitempty"`
 	ExpiresAt        time.Time `json:"expires_at,omitzero"`
@@ -103,6 +104,7 @@ func rowsOfList[E comparable](list, last []E, those []*row, rowOf func(E) *row) 
 func overrideRow(o *rules.Override) *row {
 	r := entryRow(&o.Entry, &o.Key)
 	r.Endpoint, r.RateLimit, r.Multiplier = o.Endpoint, o.Limit, o.Multiplier
+	r.Concurrent = o.Concurrent
 	return r
 }
 
@@ -290,6 +292,7 @@ func (r *row) compare(other *row) int {
 func (r *row) override() *rules.Override {
 	return &rules.Override{
 		Entry: r.entry(), Key: r.key(), Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier,
+		Concurrent: r.Concurrent,
 	}
 }
 

@@ -64,8 +64,8 @@ func TestPostgresSQL(t *testing.T) {
 		change     func(d *rules.Document)
 	}{
 		{"DELETE FROM rate_limit_overrides WHERE id = 'p-1'", func(d *rules.Document) { d.Overrides = d.Overrides[:1] }},
-		{"UPDATE rate_limit_overrides SET multiplier = 5 WHERE key = 'sk_live_<1>'", func(d *rules.Document) {
-			d.Overrides[0].Multiplier = 5
+		{"UPDATE rate_limit_overrides SET multiplier = 5, concurrent = 7 WHERE key = 'sk_live_<1>'", func(d *rules.Document) {
+			d.Overrides[0].Multiplier, d.Overrides[0].Concurrent = 5, 7
 		}},
 		{
 			`INSERT INTO rate_limit_overrides (id, zone, key, rate_limit, created_at, created_by)
@@ -233,6 +233,7 @@ func TestPostgresChecks(t *testing.T) {
 		"INSERT INTO rate_limit_overrides (zone, key, rate_limit, multiplier) VALUES ('z', 'k', '1/1s', 2)":     "either_rate_limit_or_multiplier",
 		"INSERT INTO rate_limit_overrides (zone, key, multiplier) VALUES ('z', 'k', 'NaN')":                     "multiplier_check",
 		"INSERT INTO rate_limit_overrides (zone, key, multiplier) VALUES ('z', 'k', -1)":                        "multiplier_check",
+		"INSERT INTO rate_limit_overrides (zone, key, concurrent) VALUES ('z', 'k', 0)":                         "concurrent_check",
 		"INSERT INTO rate_limit_overrides (zone, key, key_base64, multiplier) VALUES ('z', 'k', 'aw==', 2)":     "either_key_or_key_base64",
 		"INSERT INTO rate_limit_overrides (zone, key, multiplier, expires_at) VALUES ('z', 'k', 2, 'infinity')": "expires_at_check",
 		"INSERT INTO rate_limit_tier_assignments (zone, key, tier) VALUES ('z', 'k', '')":                       "tier_check",

@@ -18,9 +18,9 @@ func TestRulesRefuse(t *testing.T) {
 	}{
 		{"POST", "overrides", `{"zone": "usr", "key": "a", "limit": "5/1h"}`, 400, `zone: there is no zone "usr": use "user"`, nil},
 		{"POST", "overrides", `{"zone": "user", "key": "a", "limit": "5"}`, 400, `limit: "5" is not a rate: use`, nil},
-		{"POST", "overrides", `{"zone": "user", "key": "a"}`, 400, `there is neither limit nor multiplier: use one`, nil},
+		{"POST", "overrides", `{"zone": "user", "key": "a"}`, 400, `there is neither limit nor multiplier nor concurrent: use one`, nil},
 		{"POST", "overrides", `{"zone": "user", "limit": "5/1h"}`, 400, `key: `, nil},
-		{"POST", "overrides", `{"zone": "user", "key": "a", "multiplier": 0}`, 400, `there is neither limit nor multiplier: use one such as`, nil},
+		{"POST", "overrides", `{"zone": "user", "key": "a", "multiplier": 0}`, 400, `there is neither limit nor multiplier nor concurrent: use one such as`, nil},
 		{"POST", "overrides", `{"zone": "user", "key": "a", "multiplier": 1e7}`, 400, `multiplier: it is 1e+07: use`, nil},
 		{"POST", "overrides", `{"zone": "user", "key": "a", "multiplier": 1e999}`, 400, `multiplier: 1e999 is not a number, or it is too large: use a number`, nil},
 		{"POST", "overrides", `{"zone": "user", "key": "a", "limit": "5/1h", "expires_in": "0s"}`, 400, `expires_in: 0s is over already`, nil},

@@ -110,7 +110,7 @@ export function decisionCharts(history, zone, hello, live) {
   return html`<div class="charts">
     <${Chart} key=${"o" + zone} live=${live} title=${`Decisions of ${of}`} unit="requests per second" times=${times} series=${[
       { label: "admitted", color: "--accent", values: outcome("admitted", "allowed", "would_reject", "would_deny") },
-      { label: "rejected", color: "--bad", values: outcome("rejected", "denied") },
+      { label: "rejected", color: "--bad", values: outcome("rejected", "denied", "overloaded") },
       { label: "without Redis", color: "--warn", values: outcome("degraded", "unavailable") },
     ]} note="This node. Figures are kept from the first viewer on, for 15 minutes." />
     <${Chart} key=${"s" + zone} live=${live} title="Decided by" unit="requests per second" times=${times} series=${[

@@ -5,8 +5,13 @@ import { instant, integer, keyText, visible } from "./text.js";
 
 const page = 50;
 
+// overrideText says what an override changes.
+export const overrideText = (o) => [
+  o.limit, o.multiplier && `× ${o.multiplier}`, o.concurrent && `${o.concurrent} at once`,
+].filter(Boolean).join(", ");
+
 const kinds = {
-  overrides: { label: "Overrides", one: "override", what: (e) => e.limit ?? `× ${e.multiplier}` },
+  overrides: { label: "Overrides", one: "override", what: overrideText },
   tiers: { label: "Tiers", one: "tier", what: (e) => e.tier },
   access: { label: "Access", one: "entry", what: (e) => e.action },
 };

@@ -1,7 +1,7 @@
 // Who is limited, and why: the keys that use a zone most, and all that is known of one.
 import { Component, html } from "./html.js";
 import { keyOf, post, zonePath } from "./api.js";
-import { Add, ending } from "./entries.js";
+import { Add, ending, overrideText } from "./entries.js";
 import { Timeline } from "./timeline.js";
 import { instant, integer, keyText, percent, rate, visible } from "./text.js";
 
@@ -95,7 +95,7 @@ class Key extends Component {
         ${found.access && html`<p class="notice">Access: ${decidedBy(found.access)}</p>`}
         ${found.tier && html`<p>Tier: ${decidedBy(found.tier)}</p>`}
         ${found.counts.map((c) => html`<${Count} count=${c} now=${now} />`)}
-        ${overrides.length > 0 && html`<h3>Overrides</h3><ul class="plain">${overrides.map((o) => html`<li>${o.limit ?? `× ${o.multiplier}`}
+        ${overrides.length > 0 && html`<h3>Overrides</h3><ul class="plain">${overrides.map((o) => html`<li>${overrideText(o)}
           ${" "}${o.expires_at ? html`ends ${instant(o.expires_at, now)}` : "never ends"}, by ${visible(o.created_by ?? "")}. ${visible(o.reason ?? "")}
           ${changes && html` <button class="quiet" onClick=${() => ask(ending("overrides", o))}>End</button>`}</li>`)}</ul>`}
         ${changes && !name.key_stored && html`<h3>Give it another limit</h3><${Add} kind="overrides" zones=${zones} about=${{ zone, key: name }} ask=${ask} />`}

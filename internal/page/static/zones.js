@@ -9,7 +9,7 @@ export function figures(z, hello) {
   const of = (...names) => names.reduce((n, name) => n + z.outcomes[hello.outcomes.indexOf(name)], 0);
   const all = z.outcomes.reduce((a, b) => a + b, 0);
   return {
-    zone: z.zone, all, rejected: of("rejected", "denied"), degraded: of("degraded", "unavailable"),
+    zone: z.zone, all, rejected: of("rejected", "denied", "overloaded"), degraded: of("degraded", "unavailable"),
     dryRun: of("would_reject", "would_deny"),
   };
 }

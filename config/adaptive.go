@@ -1,0 +1,154 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+)
+
+// Adaptive limits the requests at once of all keys of a zone together, to a number that the latency
+// of the responses decides.
+type Adaptive struct {
+	// Admits fewer requests while the median latency of the responses is not below this, 1ms to 1m.
+	// Default: 500ms.
+	MaxLatency caddy.Duration `json:"max_latency,omitempty"`
+
+	// Never admits fewer requests at once than this. Default: 10, or `max` if that is lower.
+	Min int `json:"min,omitempty"`
+
+	// Never admits more requests at once than this, which is also what a zone begins with. Default:
+	// 1000, or `min` if that is higher.
+	Max int `json:"max,omitempty"`
+}
+
+// What an Adaptive has by default, and its bounds.
+const (
+	defaultMaxLatency = 500 * time.Millisecond
+	defaultLeast      = 10
+	defaultMost       = 1000
+	maxAdaptive       = 1_000_000
+)
+
+// WithDefaults returns a with what it does not set.
+func (a *Adaptive) WithDefaults() Adaptive {
+	d := *a
+	d.MaxLatency = cmp.Or(d.MaxLatency, caddy.Duration(defaultMaxLatency))
+	switch {
+	case d.Min == 0 && d.Max == 0:
+		d.Min, d.Max = defaultLeast, defaultMost
+	case d.Min == 0:
+		d.Min = min(defaultLeast, d.Max)
+	case d.Max == 0:
+		d.Max = max(defaultMost, d.Min)
+	}
+	return d
+}
+
+// Check refuses settings that are out of bounds.
+func (a *Adaptive) Check() error {
+	latency := time.Duration(a.MaxLatency)
+	switch {
+	case latency != 0 && (latency < time.Millisecond || latency > time.Minute):
+		return fmt.Errorf("max_latency is %v: use 1ms to 1m", latency)
+	case a.Min < 0 || a.Min > maxAdaptive:
+		return fmt.Errorf("min is %d: use 1 to %d", a.Min, maxAdaptive)
+	case a.Max < 0 || a.Max > maxAdaptive:
+		return fmt.Errorf("max is %d: use 1 to %d", a.Max, maxAdaptive)
+	case a.Min > 0 && a.Min == a.Max:
+		return fmt.Errorf("min and max are %d, so nothing adapts: use `concurrent %d`, or another max", a.Min, a.Min)
+	case a.Max > 0 && a.Min > a.Max:
+		return fmt.Errorf("min is %d, which is above max: use at most %d", a.Min, a.Max)
+	}
+	return nil
+}
+
+// adaptiveLine is the subdirective with its block.
+func adaptiveLine(d *caddyfile.Dispenser, a **Adaptive) subdirective.Line {
+	return subdirective.Line{Usage: "adaptive` or `adaptive { ... }", Parse: func([]string) error {
+		c, place := new(Adaptive), subdirective.Here(d)
+		*a = c
+		err := subdirective.Block{Of: "adaptive", Optional: true, Remedies: remedies["block adaptive"], Lines: map[string]subdirective.Line{
+			"max_latency": subdirective.Duration(d, "max_latency", false, &c.MaxLatency),
+			"min":         subdirective.Number(d, "min", 1, maxAdaptive, &c.Min),
+			"max":         subdirective.Number(d, "max", 1, maxAdaptive, &c.Max),
+		}}.Parse(d)
+		if err != nil {
+			return err
+		}
+		if err := c.Check(); err != nil {
+			return place.Errf("adaptive: %w", err)
+		}
+		return nil
+	}}
+}
+
+// NeedsNoKey reports whether z is for all requests alike, whatever their key is: it has `adaptive` and
+// no key.
+func (z *Zone) NeedsNoKey() bool { return z.Adaptive != nil && z.Key == "" }
+
+// CheckAdaptive refuses settings of z that have no effect beside `adaptive`, and those that are out of
+// bounds.
+func (z *Zone) CheckAdaptive() error {
+	if z.Adaptive == nil {
+		return nil
+	}
+	if err := z.Adaptive.Check(); err != nil {
+		return fmt.Errorf("adaptive: %w", err)
+	}
+	if z.Key == "" {
+		if setting := z.firstOfKeys(); setting != "" {
+			return ErrorIn(setting, fmt.Errorf("%s needs a key: use `key`, such as {http.vars.client_ip}, or a zone with "+
+				"`adaptive` alone", setting))
+		}
+	}
+	if z.Limit != nil || z.Concurrent > 0 || z.Tier != nil || len(z.Endpoints) > 0 || z.OnMissingLimit != nil {
+		return nil
+	}
+	if setting := z.firstOfLimits(); setting != "" {
+		return ErrorIn(setting, fmt.Errorf("%s is for a limit, and `adaptive` has none: use `limit` beside it, or no %s", setting, setting))
+	}
+	return nil
+}
+
+// firstOfKeys returns a setting of z that is about keys, "" if there is none.
+func (z *Zone) firstOfKeys() string {
+	for _, s := range []struct {
+		name string
+		set  bool
+	}{
+		{"limit", z.Limit != nil}, {"concurrent", z.Concurrent > 0}, {"tier", z.Tier != nil}, {"endpoint", len(z.Endpoints) > 0},
+		{"on_missing_key", z.OnMissingKey != "" || z.OnMissingLimit != nil}, {"on_ambiguous_key", z.OnAmbiguousKey != ""},
+		{"ipv4_prefix", z.IPv4Prefix != nil}, {"ipv6_prefix", z.IPv6Prefix != nil}, {"allow_key", len(z.AllowKeys) > 0},
+		{"deny_key", len(z.DenyKeys) > 0},
+	} {
+		if s.set {
+			return s.name
+		}
+	}
+	return ""
+}
+
+// firstOfLimits returns a setting of z that is about a limit, "" if there is none.
+func (z *Zone) firstOfLimits() string {
+	for _, s := range []struct {
+		name string
+		set  bool
+	}{
+		{"algorithm", z.Algorithm != nil}, {"cost", z.Cost != nil}, {"count_status", len(z.CountStatus) > 0},
+		{"mode", z.Mode != ""}, {"on_outage", z.OnOutage != ""}, {"max_keys", z.MaxKeys != 0}, {"wait", z.Wait != nil}, {"compare", z.Compare != nil},
+	} {
+		if s.set {
+			return s.name
+		}
+	}
+	return ""
+}
+
+// errLegacyAdaptive is about a zone in the syntax of caddy-ratelimit.
+var errLegacyAdaptive = errors.New("a zone with `window` has no adaptive: use `limit` instead of `window` and `max_events`")

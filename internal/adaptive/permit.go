@@ -1,0 +1,119 @@
+package adaptive
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
+)
+
+// A Permit is held by a request in flight. It is to be released.
+type Permit struct {
+	limiter *Limiter
+	key     uint64
+
+	mu       sync.Mutex
+	since    time.Time              // what is measured began; zero: nothing is measured
+	sample   adaptivelimiter.Permit // for the learned limit; nil: none
+	started  bool                   // nothing is measured any more
+	released bool
+}
+
+// Begin begins to measure the latency: the request goes to the upstream.
+func (p *Permit) Begin(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.measureLocked(now)
+}
+
+func (p *Permit) measureLocked(now time.Time) {
+	p.since = now
+	p.sample, _ = p.limiter.learned.TryAcquirePermit() // there is none while the limit falls
+}
+
+// stopLocked ends what is measured, and returns since when. counts says that it is a sample for the
+// learned limit.
+func (p *Permit) stopLocked(counts bool) (since time.Time) {
+	since, p.since = p.since, time.Time{}
+	if sample := p.sample; sample != nil {
+		p.sample = nil
+		if counts {
+			sample.Record()
+		} else {
+			sample.Drop()
+		}
+	}
+	return since
+}
+
+// Started notes that the response starts, or ends without having started. isWork says that the
+// upstream has done what it was asked for, answered that the client gets a response. It has an effect
+// once.
+func (p *Permit) Started(now time.Time, isWork, answered bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.started = true
+	if p.since.IsZero() {
+		return
+	}
+	l, latency := p.limiter, now.Sub(p.since)
+	slow := latency >= l.settings.MaxLatency
+	p.stopLocked(isWork && !slow)
+	if !isWork && !slow {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.guard.add(now, latency, answered, l.shares.inFlight)
+}
+
+// Release ends the request. It has an effect once.
+func (p *Permit) Release() {
+	p.mu.Lock()
+	released := p.released
+	p.released = true
+	p.stopLocked(false)
+	p.mu.Unlock()
+	if released {
+		return
+	}
+	p.limiter.mu.Lock()
+	defer p.limiter.mu.Unlock()
+	p.limiter.shares.end(p.key)
+}
+
+// Body returns the body of the request as it is to be read. The latency counts from its end. If the
+// response starts before that, there is no latency.
+func (p *Permit) Body(b io.ReadCloser) io.ReadCloser {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopLocked(false)
+	return &body{ReadCloser: b, permit: p}
+}
+
+// A body has the latency of its request begin when it was read.
+type body struct {
+	io.ReadCloser
+	permit *Permit
+	ended  bool
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !b.ended {
+		b.ended = true
+		b.permit.uploaded(time.Now(), err == io.EOF)
+	}
+	return n, err
+}
+
+// uploaded notes that the body was read, whole or not.
+func (p *Permit) uploaded(now time.Time, whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if whole && !p.started && !p.released {
+		p.measureLocked(now)
+	}
+}

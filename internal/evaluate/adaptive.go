@@ -1,0 +1,137 @@
+package evaluate
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adaptive"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// overloaded is why a request gets 503 that the upstream has no room for.
+var overloaded = &response.Refusal{
+	Status: http.StatusServiceUnavailable, Reason: "overloaded", Message: "The service is overloaded",
+}
+
+// overloadedFor is how long a client is told to stay away: the limit may have grown by then.
+const overloadedFor = time.Second
+
+// An adaptiveZone is a zone that limits the requests at once of all keys together.
+type adaptiveZone struct {
+	zone   *zone.Zone
+	key    []byte
+	text   *keytemplate.Template // of the key
+	dryRun bool
+	counts *usage.Counters // of the requests that it admits; nil: a limit of the zone counts them
+}
+
+// A heldAdaptive is the permit of a request in flight. A request that passes a zone several times, in
+// several handlers, holds one.
+type heldAdaptive struct {
+	limiter *adaptive.Limiter
+	permit  *adaptive.Permit
+}
+
+// addAdaptive adds a zone.
+func (e *Evaluation) addAdaptive(found *zone.Reading) {
+	a := adaptiveZone{zone: found.Zone, key: found.Key, text: found.Template, dryRun: found.DryRun}
+	if found.Charged+len(found.Concurrent) == 0 {
+		a.counts = found.Zone.Usage.Counters("", "")
+	}
+	e.adaptive = append(e.adaptive, a)
+}
+
+// isOverloaded acquires the permits of all zones, and reports whether one has none. Then the request is
+// refused, before anything else is taken for it.
+func (e *Evaluation) isOverloaded() bool {
+	for i := range e.adaptive {
+		a := &e.adaptive[i]
+		if e.state.holdsAdaptive(a.zone.Adaptive) {
+			continue
+		}
+		permit, ok := a.zone.Adaptive.Acquire(a.key, !a.dryRun)
+		if permit == nil {
+			e.refused = refused{overloaded, a.zone, a.text}
+			e.releaseAdaptive()
+			return true
+		}
+		e.state.adaptive = append(e.state.adaptive, heldAdaptive{a.zone.Adaptive, permit})
+		if !ok {
+			a.counts = nil
+			e.passOverloaded(a)
+		}
+	}
+	return false
+}
+
+// passOverloaded reports that a dry run admits a request that would have been refused.
+func (e *Evaluation) passOverloaded(a *adaptiveZone) {
+	z := a.zone
+	z.Usage.WouldDeny.Add(1)
+	e.publish(report.Decision{
+		Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: a.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
+	})
+	e.handler.Reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, a.text, overloaded.Reason, overloaded.Status)
+}
+
+// holdsAdaptive reports whether the request holds a permit of a limiter.
+func (s *requestState) holdsAdaptive(l *adaptive.Limiter) bool {
+	for i := range s.adaptive {
+		if s.adaptive[i].limiter == l {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseAdaptive releases the permits of the request that this handler has acquired.
+func (e *Evaluation) releaseAdaptive() {
+	held := e.state.adaptive[e.firstAdaptive:]
+	for _, h := range held {
+		h.permit.Release()
+	}
+	clear(held)
+	e.state.adaptive = e.state.adaptive[:e.firstAdaptive]
+}
+
+// measureLatency has the latency of the request measured, and its permits released when its response
+// has ended. It counts the request in the zones that nothing else counts it in.
+func (e *Evaluation) measureLatency() {
+	for i := range e.adaptive {
+		if c := e.adaptive[i].counts; c != nil {
+			c.Admitted[limiter.FromStore].Add(1)
+		}
+	}
+	s, r := e.state, e.HTTP
+	for _, h := range s.adaptive[e.firstAdaptive:] {
+		p := h.permit
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = p.Body(r.Body)
+		} else {
+			p.Begin(time.Now())
+		}
+		s.OnStatus(func(status int) {
+			// A client that has gone has got no response, and one that fails may have come faster than one
+			// that does not.
+			p.Started(time.Now(), status > 0 && status < 500, status > 0)
+			if s.IsStream(status) {
+				p.Release()
+			}
+		})
+		s.AtEnd(func(int) { p.Release() })
+	}
+}
+
+// setRetryAfter tells the client when to come back.
+func (e *Evaluation) setRetryAfter(w http.ResponseWriter) {
+	wait := e.handler.addJitter(overloadedFor)
+	w.Header()["Retry-After"] = []string{strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10)}
+	response.ExposeRetryAfter(w.Header(), e.HTTP)
+}

@@ -1,0 +1,29 @@
+package response
+
+import (
+	"net/http"
+	"strings"
+)
+
+// IsStream reports whether a response that starts with this status may last for ever: it is a stream
+// of events, or the connection is upgraded. OnStatus calls its functions while it can be told.
+func (s *State) IsStream(status int) bool {
+	if status == http.StatusSwitchingProtocols {
+		return true
+	}
+	if s.writer.ResponseWriter == nil {
+		return false
+	}
+	kind := s.writer.Header().Get("Content-Type")
+	return len(kind) >= len(eventStream) && strings.EqualFold(kind[:len(eventStream)], eventStream)
+}
+
+// eventStream is the type of server-sent events.
+const eventStream = "text/event-stream"
+
+// ExposeRetryAfter lets scripts of other origins read our headers, if the request comes from one.
+func ExposeRetryAfter(h http.Header, r *http.Request) {
+	if r.Header["Origin"] != nil {
+		h.Add(headerExpose, exposed)
+	}
+}

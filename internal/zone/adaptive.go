@@ -1,0 +1,32 @@
+package zone
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adaptive"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+)
+
+// newAdaptive returns the limiter that settings describe, nil if there are none. counters are nil if
+// requests do not come.
+func newAdaptive(settings *config.Adaptive, counters *usage.Zone) *adaptive.Limiter {
+	if settings == nil || counters == nil {
+		return nil
+	}
+	with := settings.WithDefaults()
+	return counters.AdaptiveWith(adaptive.Settings{MaxLatency: time.Duration(with.MaxLatency), Min: with.Min, Max: with.Max})
+}
+
+// describeAdaptive describes the limiter of the zone, nil if it has none.
+func (z *Zone) describeAdaptive() *adminapi.Adaptive {
+	l := z.Adaptive
+	if l == nil {
+		return nil
+	}
+	s := l.Settings()
+	return &adminapi.Adaptive{
+		Limit: l.Limit(), InFlight: l.InFlight(), MaxLatency: s.MaxLatency.String(), Min: s.Min, Max: s.Max,
+	}
+}
