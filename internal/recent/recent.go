@@ -72,7 +72,9 @@ func (m *Memory) Add(key []byte, d Decision) {
 		return
 	}
 	if len(m.all) == Most {
-		m.makeRoomLocked(d.At)
+		if m.makeRoomLocked(d.At); d.Key&m.skip.Load() != 0 {
+			return // it is in the half that was left out
+		}
 	}
 	m.all = append(m.all, d)
 }
@@ -82,11 +84,9 @@ func (m *Memory) Add(key []byte, d Decision) {
 func (m *Memory) makeRoomLocked(now int64) {
 	const most = Most * 3 / 4
 	m.forgetOldLocked(now)
-	if len(m.all) > most {
-		if len(m.all) > 0 && m.keysLocked() > 1 {
-			m.skip.Store(m.skip.Load()<<1 | 1)
-			m.all = slices.DeleteFunc(m.all, func(d Decision) bool { return d.Key&m.skip.Load() != 0 })
-		}
+	if len(m.all) > most && m.hasManyKeysLocked() {
+		m.skip.Store(m.skip.Load()<<1 | 1)
+		m.all = slices.DeleteFunc(m.all, func(d Decision) bool { return d.Key&m.skip.Load() != 0 })
 	}
 	if len(m.all) > most {
 		slices.SortStableFunc(m.all, byTime)
@@ -95,15 +95,15 @@ func (m *Memory) makeRoomLocked(now int64) {
 	}
 }
 
-// keysLocked returns the number of keys, up to leastKeys: a sample of fewer keys says little.
-func (m *Memory) keysLocked() int {
+// hasManyKeysLocked reports whether there are more than leastKeys: a sample of fewer says little.
+func (m *Memory) hasManyKeysLocked() bool {
 	keys := make(map[uint64]bool)
 	for _, d := range m.all {
 		if keys[d.Key] = true; len(keys) > leastKeys {
-			return len(keys)
+			return true
 		}
 	}
-	return 0
+	return false
 }
 
 // leastKeys is the number of keys from which on a sample of keys is halved.

@@ -31,9 +31,9 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestHostileLogs reads what is no log: it is counted or an error, and takes no more memory for more of
+// TestMemoryOfHostileLogs reads what is no log: it is counted or an error, and takes no more memory for more of
 // it.
-func TestHostileLogs(t *testing.T) {
+func TestMemoryOfHostileLogs(t *testing.T) {
 	const size, most = 24 << 20, 16 << 20
 	const caddy = `{"ts":1700000000,"request":{"client_ip":"192.0.2.1"}}` + "\n"
 	pack := func(w func(io.Writer) io.WriteCloser, text io.Reader) io.Reader {
@@ -132,8 +132,8 @@ func live() uint64 {
 	return m.HeapAlloc
 }
 
-// TestHeldBack has more lines of one instant than are sorted: none is lost.
-func TestHeldBack(t *testing.T) {
+// TestMemoryOfOneInstant has more lines of one instant than are sorted: none is lost.
+func TestMemoryOfOneInstant(t *testing.T) {
 	o := order{bound: sortBound}
 	for i := range maxHeld + 10 {
 		o.add(sim.Request{At: 1_700_000_000_000_000, Key: sim.Key(i)})
