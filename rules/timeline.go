@@ -29,25 +29,23 @@ func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timelin
 	if err != nil {
 		return t, w.unavailable(err)
 	}
-	after := latest.Document
+	r := &timelineReader{w, s, latest.Document}
 	for i, v := range append([]*Version{withoutDocument(latest)}, history...) {
 		if i == most || ctx.Err() != nil {
 			t.More = true
 			break
 		}
-		before, err := w.documentBefore(ctx, s, v, after)
+		touches, err := r.read(ctx, v)
 		if errors.Is(err, ErrNotFound) {
-			break // it is too old to be kept, so nobody knows what v did
+			break // the version before it is not kept any more, so nobody knows what v did
 		}
-		if err != nil {
-			if ctx.Err() != nil {
-				t.More = true
-				break
-			}
+		if err != nil && ctx.Err() == nil {
 			return t, w.unavailable(err)
 		}
-		t.Touches = append(t.Touches, s.touches(v, before, after)...)
-		t.Oldest, after = v.Number, before
+		if t.More = err != nil; t.More {
+			break
+		}
+		t.Touches, t.Oldest = append(t.Touches, touches...), v.Number
 	}
 	return t, nil
 }
@@ -58,19 +56,45 @@ func withoutDocument(v *Version) *Version {
 	return &without
 }
 
-// documentBefore returns the document before a version, or a document that says the same of s.
-func (w *Watcher) documentBefore(ctx context.Context, s *Subject, v *Version, after *Document) (*Document, error) {
-	switch {
-	case v.Number == 1:
-		return new(Document), nil
-	case !s.mayBeIn(v.Summary):
-		return after, nil
+// A timelineReader reads what versions did to a subject, the newest first.
+type timelineReader struct {
+	watcher  *Watcher
+	subject  *Subject
+	document *Document // of the next version, or one that says the same of the subject; nil: it is not read yet
+}
+
+// read returns what the next version did. It reads documents only if it has to.
+func (r *timelineReader) read(ctx context.Context, v *Version) ([]Touch, error) {
+	if c := r.watcher.recent.of(v); c != nil {
+		r.document = nil
+		return r.subject.touches(v, c.before, c.after), nil
 	}
-	before, err := w.store.Version(ctx, v.Number-1)
+	if !r.subject.mayBeIn(v.Summary) {
+		return r.subject.touches(v, new(Document), new(Document)), nil
+	}
+	after, err := r.document, error(nil)
+	if after == nil {
+		if after, err = r.documentOf(ctx, v.Number); err != nil {
+			return nil, err
+		}
+	}
+	before, err := r.documentOf(ctx, v.Number-1)
 	if err != nil {
 		return nil, err
 	}
-	return before.Document, nil
+	r.document = before
+	return r.subject.touches(v, before, after), nil
+}
+
+func (r *timelineReader) documentOf(ctx context.Context, number int64) (*Document, error) {
+	if number == 0 {
+		return new(Document), nil
+	}
+	v, err := r.watcher.store.Version(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	return v.Document, nil
 }
 
 // mayBeIn reports whether a version with a summary may have changed anything of s. Summaries name the

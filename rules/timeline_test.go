@@ -62,9 +62,12 @@ func aHistory(t *testing.T, w *Watcher) {
 func TestTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		w := watcher(t, new(fakeStore), Options{})
+		store := new(fakeStore)
+		w := watcher(t, store, Options{})
 		aHistory(t, w)
 		pass(time.Hour)
+		late := watcher(t, store, Options{}) // it reads all from the store
+		pass(time.Second)
 		ofKey := &Subject{Zone: "user", Is: func(k Key, _ string) bool { return k.Text == "k" }, At: func(string) bool { return false }}
 		for _, tc := range []struct {
 			what string
@@ -89,15 +92,53 @@ func TestTimeline(t *testing.T) {
 				"0s limit made, limit 50/1m, alice, prices",
 			}},
 		} {
-			timeline, err := w.Timeline(t.Context(), tc.of, 100)
-			if err != nil || timeline.Oldest != 1 || timeline.More {
-				t.Fatalf("timeline of %s = %+v, %v", tc.what, timeline, err)
-			}
-			if got := timeline.lines(began); !slices.Equal(got, tc.want) {
-				t.Errorf("timeline of %s =\n%q\nwant\n%q", tc.what, got, tc.want)
+			for _, w := range []*Watcher{w, late} {
+				timeline, err := w.Timeline(t.Context(), tc.of, 100)
+				if err != nil || timeline.Oldest != 1 || timeline.More {
+					t.Fatalf("timeline of %s = %+v, %v", tc.what, timeline, err)
+				}
+				if got := timeline.lines(began); !slices.Equal(got, tc.want) {
+					t.Errorf("timeline of %s =\n%q\nwant\n%q", tc.what, got, tc.want)
+				}
 			}
 		}
 	})
+}
+
+// A node does not read the documents of versions that have come into force on it.
+func TestTimelineFromMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		w := watcher(t, store, Options{})
+		aHistory(t, w)
+		before, err := w.Timeline(t.Context(), &Subject{Zone: "user"}, 100)
+		store.set(func() {
+			for i, v := range store.versions {
+				store.versions[i] = withoutDocument(v)
+			}
+		})
+		after, lost := w.Timeline(t.Context(), &Subject{Zone: "user"}, 100)
+		if err != nil || lost != nil || len(before.Touches) == 0 || len(after.Touches) != len(before.Touches) {
+			t.Errorf("touches = %d, %v; without the documents in the store %d, %v", len(before.Touches), err, len(after.Touches), lost)
+		}
+	})
+}
+
+// A change of many entries is not remembered.
+func TestRecentChangesAreBounded(t *testing.T) {
+	var r recentChanges
+	small, large := &Document{Access: []*AccessEntry{{}}}, &Document{Access: make([]*AccessEntry, largestRecent+1)}
+	for i := range large.Access {
+		large.Access[i] = new(AccessEntry)
+	}
+	v := func(number int64, d *Document) *Version { return &Version{Number: number, Document: d} }
+	for i := range int64(mostRecent + 10) {
+		r.note(v(i, new(Document)), v(i+1, small))
+	}
+	r.note(v(mostRecent+10, small), v(mostRecent+11, large))
+	if len(r.byNumber) != mostRecent || r.of(v(mostRecent+11, nil)) != nil || r.of(v(mostRecent+10, nil)) == nil || r.of(v(10, nil)) != nil {
+		t.Errorf("changes = %d, want %d, the newest small ones", len(r.byNumber), mostRecent)
+	}
 }
 
 // A timeline says how far back it goes.
@@ -109,6 +150,8 @@ func TestTimelineEnds(t *testing.T) {
 			t.Errorf("timeline without versions = %+v, %v", timeline, err)
 		}
 		aHistory(t, w)
+		w = watcher(t, store, Options{}) // it has seen none of the versions
+		pass(time.Second)
 		if timeline, err := w.Timeline(t.Context(), &Subject{Zone: "user"}, 3); err != nil || timeline.Oldest != 4 || !timeline.More {
 			t.Errorf("timeline of three versions = %+v, %v, want one back to version 4", timeline, err)
 		}

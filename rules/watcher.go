@@ -83,6 +83,7 @@ type Watcher struct {
 	options Options
 	latest  atomic.Pointer[Version]
 	failed  atomic.Int64
+	recent  recentChanges
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
@@ -351,6 +352,7 @@ func (w *Watcher) swap(t Transition) {
 // putInForce is for the goroutine of serve.
 func (w *Watcher) putInForce(t Transition) {
 	w.latest.Store(t.To)
+	w.recent.note(t.From, t.To)
 	for _, f := range w.subs {
 		(*f)(t)
 	}
