@@ -42,6 +42,7 @@ func (p *zoneParser) endpoint(args []string) error {
 		"mode":         wordLine(d, "mode", &e.Mode),
 		"on_outage":    onOutageLine(d, &e.OnOutage),
 		"concurrent":   concurrentLine(d, &e.Concurrent),
+		"wait":         waitLine(d, &e.Wait),
 		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: use `tier {`, because the zone finds the tier of a key", args[0])

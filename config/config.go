@@ -16,6 +16,7 @@
 //	countstatus.go         the statuses with which a request counts
 //	compare.go             what a zone is compared with
 //	concurrent.go          how many requests of a key may be in flight at once
+//	wait.go                how long requests wait for their turn
 //	fraction.go            fractions and percentages
 //	missingkey.go          what on_missing_key may be
 //	word.go                settings that have few values, and what people write instead of those

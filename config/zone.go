@@ -67,8 +67,12 @@ type Zone struct {
 
 	// Counts only requests whose response has one of these statuses: `401`, a class such as `5xx`, or
 	// `!2xx` for all but a class. While requests are not answered, at most as many are under way as
-	// the limit has left, and others wait up to a second. Default: all requests count.
+	// the limit has left, and others wait as long as `wait` says. Default: all requests count.
 	CountStatus Statuses `json:"count_status,omitempty"`
+
+	// Has requests above the limit wait up to this long for their turn, the first first, instead of
+	// rejecting them: 1ms to 1m, or 0 to reject them at once. Default: 0, or `1s` with `count_status`.
+	Wait *caddy.Duration `json:"wait,omitempty"`
 
 	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
 	// no such bound. Default: 1000000.
@@ -162,4 +166,8 @@ type Endpoint struct {
 
 	// Counts only requests whose response has one of these statuses. Default: those of the zone.
 	CountStatus Statuses `json:"count_status,omitempty"`
+
+	// Has requests above the limit wait up to this long for their turn. Default: as long as in the
+	// zone.
+	Wait *caddy.Duration `json:"wait,omitempty"`
 }

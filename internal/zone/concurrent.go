@@ -80,7 +80,8 @@ func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, found 
 		if limits == nil || limits[tier] == nil {
 			continue
 		}
-		c, known := Charge{Policy: limits[tier], endpoint: place, counters: rules.endpoints[place].countersOf(found.tier)}, false
+		c, known := Charge{Policy: limits[tier], endpoint: place, counters: rules.endpoints[place].countersOf(found.tier),
+			Wait: rules.endpoints[place].wait.forTurn}, false
 		for i := range found.Concurrent {
 			known = known || found.Concurrent[i].Policy.Concurrent.ID == c.Policy.Concurrent.ID
 		}

@@ -47,6 +47,7 @@ type Charge struct {
 	endpoint int // its index in the zone
 	counters *usage.Counters
 	Counts   *config.StatusSet // the statuses with which it counts; nil: all
+	Wait     time.Duration     // for how long the request may wait for its turn
 }
 
 // mostCharges is how many counts of a zone a request is charged to at most. It has several only if
@@ -188,7 +189,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 		inForce := at.rule(rules.endpoints)
 		if inForce.limits() {
 			e := &rules.endpoints[place]
-			c := Charge{Policy: &inForce.Policy, endpoint: place, counters: e.countersOf(found.tier), Counts: e.counts}
+			c := Charge{Policy: &inForce.Policy, endpoint: place, counters: e.countersOf(found.tier), Counts: e.counts, Wait: e.wait.of(e.counts)}
 			if !inForce.Block {
 				var has keytemplate.Presence
 				c.Cost, has = rules.endpoints[place].cost.of(inForce, r.HTTP, r.Repl)
@@ -212,7 +213,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 func (f *Reading) add(c Charge) {
 	for i := range f.Charges[:f.Charged] {
 		if same := &f.Charges[i]; same.Policy.Rule != nil && c.Policy.Rule != nil && same.Policy.ID == c.Policy.ID {
-			same.Cost = max(same.Cost, c.Cost)
+			same.Cost, same.Wait = max(same.Cost, c.Cost), min(same.Wait, c.Wait)
 			if same.Counts != c.Counts {
 				same.Counts = eitherCounts(same.Counts, c.Counts)
 			}

@@ -22,6 +22,7 @@ type endpointRules struct {
 
 	concurrent []*response.Policy // by tier, as rules; nil: no tier has a limit of requests at once
 	counts     *config.StatusSet  // which requests count; nil: all
+	wait       waits
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
@@ -84,6 +85,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	}
 	if err := config.CheckConcurrent(b.zone.Concurrent); err != nil {
 		return nil, config.ErrorIn("concurrent", err)
+	}
+	if err := config.CheckWait(b.zone.Wait); err != nil {
+		return nil, config.ErrorIn("wait", err)
 	}
 	if b.zone.MaxKeys < 0 {
 		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
@@ -150,7 +154,7 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpoi
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent)); err != nil {
+	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent), config.CheckWait(e.Wait)); err != nil {
 		return nil, err
 	}
 	if len(e.Tiers) > 0 && b.tiers == nil {
@@ -203,6 +207,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 	if all.counts, err = statuses.Compile(); err != nil {
 		return nil, config.ErrorIn("count_status", err)
 	}
+	all.wait = newWaits(cmp.Or(e.Wait, b.zone.Wait))
 	for tier := range all.rules {
 		var compiled *rule
 		if rest != nil && b.ownLimit(e, tier) == nil {

@@ -117,6 +117,9 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := z.builder.checkWaits(endpoints); err != nil {
+		return nil, err
+	}
 	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun}
 	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
 		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))

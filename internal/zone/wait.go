@@ -1,0 +1,111 @@
+package zone
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// waits are for how long requests wait at an endpoint.
+type waits struct {
+	forTurn   time.Duration // for events that come back with time, and for requests in flight to end
+	forStatus time.Duration // for reservations whose requests may turn out not to count
+}
+
+// newWaits returns what `wait` says; nil: it is not there.
+func newWaits(w *caddy.Duration) waits {
+	if w == nil {
+		return waits{forStatus: config.DefaultStatusWait}
+	}
+	return waits{time.Duration(*w), time.Duration(*w)}
+}
+
+// of returns the wait for events of which only those count that have one of the statuses; nil: all.
+func (w waits) of(counts *config.StatusSet) time.Duration {
+	if counts != nil {
+		return w.forStatus
+	}
+	return w.forTurn
+}
+
+// leastHelped is one of how many rejected requests a wait must help at least.
+const leastHelped = 20
+
+// checkWaits refuses waits of the configuration that help no request. Endpoints are those of the
+// zone, compiled; the last is its rest. Limits that operators set later may be such as they like.
+func (b *ruleBuilder) checkWaits(endpoints []endpointRules) error {
+	zoneUsed, zoneErr := b.zone.Wait == nil, errors.New("wait is not used, because every endpoint has its own: use no wait in the zone")
+	for i := range endpoints {
+		e, own, earlier := &endpoints[i], b.zone.Wait, waits{forStatus: config.DefaultStatusWait}
+		if i < len(b.zone.Endpoints) {
+			if own = b.zone.Endpoints[i].Wait; own != nil {
+				earlier = newWaits(b.zone.Wait)
+			}
+		}
+		if own = cmp.Or(own, b.zone.Wait); own == nil {
+			continue
+		}
+		err := e.checkWait(time.Duration(*own), earlier)
+		switch {
+		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil && err != nil:
+			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, err)}
+		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil:
+		case err == nil:
+			zoneUsed = true
+		default:
+			zoneErr = err
+		}
+	}
+	if !zoneUsed {
+		return config.ErrorIn("wait", zoneErr)
+	}
+	return nil
+}
+
+// checkWait refuses a wait at e that helps no request. Without it, the waits would be others.
+func (e *endpointRules) checkWait(wait time.Duration, others waits) error {
+	switch {
+	case wait == 0 && others.of(e.counts) == 0:
+		return errors.New("wait is 0, and without it requests do not wait either: use no wait, or a duration such as 500ms")
+	case wait == 0, e.concurrent != nil:
+		return nil
+	}
+	shortest := time.Duration(0)
+	for _, r := range e.all() {
+		if !r.limits() || r.Block {
+			continue
+		}
+		if e.counts != nil {
+			return nil // reservations come back
+		}
+		if p := e.period(r); shortest == 0 || p < shortest {
+			shortest = p
+		}
+	}
+	switch least := shortest / leastHelped; {
+	case shortest == 0:
+		return fmt.Errorf("wait %v helps no request, because no limit rejects one that it would admit later: use no wait", wait)
+	case wait < least && least > config.MaxWait:
+		return fmt.Errorf("wait %v helps hardly any request, because those that are rejected would have to wait for up to %v: "+
+			"use no wait", wait, shortest)
+	case wait < least:
+		return fmt.Errorf("wait %v helps hardly any request, because those that are rejected would have to wait for up to %v: "+
+			"use %v or more, or no wait", wait, shortest, (least + time.Millisecond - 1).Truncate(time.Millisecond))
+	}
+	return nil
+}
+
+// period returns for how long a request is rejected at most if it comes alone, and the limit is used
+// up evenly before.
+func (e *endpointRules) period(r *rule) time.Duration {
+	if r.Algorithm.Kind == limiter.FixedWindow {
+		return r.Limit.Window
+	}
+	return time.Duration(float64(r.Limit.Window) / float64(r.Limit.Events) * float64(max(e.cost.fixed, 1)))
+}
