@@ -37,6 +37,16 @@ func (r *Rule) promisable() int64 {
 	return min(mulDivUp(r.MaxWait.Microseconds(), r.refill, r.per), maxConsumed-r.capacity)
 }
 
+// WaitFor returns for how many µs a take may wait of which the wait is configured. So long only most
+// events of a bucket can wait at a time.
+func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
+	us := wait.Microseconds()
+	if r.Algorithm.Kind == TokenBucket {
+		us = min(us, r.TimeFor(most))
+	}
+	return us
+}
+
 // MostMissing returns the most that a bucket lacks under r. What it lacks beyond is set aside.
 func (r *Rule) MostMissing() int64 { return r.mostMissing }
 

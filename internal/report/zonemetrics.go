@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
+	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, queued (admitted after a wait), rejected (429), degraded (admitted "+
 		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
 		"allow_key list), denied (403 by its deny_key list or for lack of a key, 400 for a key, tier or cost that is "+
 		"ambiguous), and of a dry run would_reject and would_deny. The source is what decided: the store, or this node by a lease, by a remembered denial, "+
@@ -62,7 +62,7 @@ func (s scrape) collectZone(z *usage.Zone) {
 	s.countEvents(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "", "", "")
 	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "", "", "")
 	rejected, unavailable := sum.Rejected.Total(), sum.Unavailable.Total()
-	s.count(descRequests, sum.Admitted.Total()+sum.WouldReject.Total()+rejected+sum.Outage.Total()+unavailable, z.Name, "")
+	s.count(descRequests, sum.Admitted.Total()+sum.Queued.Total()+sum.WouldReject.Total()+rejected+sum.Outage.Total()+unavailable, z.Name, "")
 	s.count(descDeclined, rejected+unavailable, z.Name, "")
 	s.countEvents(descMissing, z.MissingKeys.Load(), z.Name)
 	s.countEvents(descAmbiguous, z.Ambiguous.Load(), z.Name)
@@ -73,6 +73,7 @@ func (s scrape) collectZone(z *usage.Zone) {
 		s.gauge(descInFlight, float64(z.InFlight.Load()), z.Name)
 		s.count(descTooMany, z.ConcurrentRejected.Load(), z.Name)
 	}
+	s.collectWaits(z)
 	s.collectComparisons(z)
 	if z.Top.Used() {
 		view := z.Top.View(time.Now())
@@ -102,6 +103,7 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 	}
 	for source := range limiter.Source(limiter.Sources) {
 		count(c.Admitted[source].Load(), adminapi.Admitted, source)
+		count(c.Queued[source].Load(), adminapi.Queued, source)
 		count(c.Rejected[source].Load(), adminapi.Rejected, source)
 		count(c.Outage[source].Load(), adminapi.Degraded, source)
 		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)

@@ -28,6 +28,7 @@ type Zone struct {
 	UnknownTiers atomic.Uint64
 	BeforeAuth   atomic.Uint64
 	Comparisons  Comparisons
+	Waits        Waits
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or did once
 	InFlight           atomic.Int64  // requests that hold a permit
@@ -56,6 +57,7 @@ type Counters struct {
 	Endpoint, Tier string // "": the rest of the zone; none
 
 	Admitted    bySource // within the limit
+	Queued      bySource // the same, after they have waited for their turn
 	Rejected    bySource // 429
 	Outage      bySource // admitted by on_outage, as the store did not answer
 	Unavailable bySource // 503 by on_outage, as the store did not answer
@@ -97,6 +99,7 @@ func (z *Zone) Sum() *Counters {
 	for _, c := range z.AllCounters() {
 		for source := range limiter.Sources {
 			sum.Admitted[source].Add(c.Admitted[source].Load())
+			sum.Queued[source].Add(c.Queued[source].Load())
 			sum.Rejected[source].Add(c.Rejected[source].Load())
 			sum.Outage[source].Add(c.Outage[source].Load())
 			sum.Unavailable[source].Add(c.Unavailable[source].Load())
