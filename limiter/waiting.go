@@ -142,6 +142,67 @@ func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
 	}
 	b := bucketIn(s)
 	back := b.giveBack(r, now, turn, cost)
-	b.save(s)
+	if back {
+		b.save(s)
+	}
 	return back
+}
+
+// mostHeld returns how many events nodes can hold when the parts end, rounded up.
+func (p *Parts) mostHeld(r *Rule) int64 {
+	us := 2*p.Length*p.shares() - p.Current.Offset - p.Previous.Offset
+	events, fraction := mulAddDiv((us+Shares-1)/Shares, r.refill, 0, r.per)
+	if fraction > 0 {
+		events++
+	}
+	return p.Current.Events + p.Previous.Events + events
+}
+
+// turn returns the instant at which a take of cost events has its turn, 0 if that is now, and Never if
+// the bucket must not promise one: beside what nodes can hold there is no room for the cost. So when
+// its turn comes, the bucket and its parts hold no more than the capacity together.
+func (b *remoteBucket) turn(r *Rule, cost int64) Instant {
+	switch n := b.missing + cost - r.capacity; {
+	case n <= 0:
+		return 0
+	case cost > r.capacity, cost > 0 && b.open() && b.mostHeld(r)+cost > r.capacity:
+		return Never
+	default:
+		return b.accrued(r, n)
+	}
+}
+
+// PeekWaiting returns the answer to a take of cost events that may wait for wait µs.
+func (s RemoteCount) PeekWaiting(r *Rule, cost, wait int64) Decision {
+	b, bucket := s.count.(*remoteBucket)
+	wait = min(wait, r.MaxWait.Microseconds())
+	if !bucket || wait <= 0 {
+		return s.Peek(r, cost)
+	}
+	var d Decision
+	turn := b.turn(r, cost)
+	ok := turn <= b.at+Instant(wait) && b.missing+cost <= maxConsumed
+	if b.decide(&d, r, ok, cost); ok {
+		d.Turn = turn
+	} else if turn != Never {
+		d.RetryAt = turn
+		d.retryWaiting(wait)
+		d.capRetry(b.leasedUntil())
+	}
+	return d
+}
+
+// Turn returns the turn of the newest take, which s has consumed; 0 if that is now.
+func (s RemoteCount) Turn(r *Rule) (turn Instant) {
+	if b, bucket := s.count.(*remoteBucket); bucket && b.promised(r) {
+		return b.turn(r, 0)
+	}
+	return 0
+}
+
+// TakeBack takes back what the newest take was promised.
+func (s RemoteCount) TakeBack(cost int64) {
+	if b, bucket := s.count.(*remoteBucket); bucket {
+		b.missing -= cost
+	}
 }

@@ -162,7 +162,12 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
-		s.change(now, k, func(c countRef) { c.refund(k, now) })
+		s.change(now, k, func(c countRef) {
+			c.refund(k, now)
+			d := c.peek(k.Rule, now, 1)
+			v := c.Value()
+			v.idleSince, v.resetAt = d.RetryAt, coarseSecondAfter(d.ResetAt)
+		})
 	}
 	return nil
 }
@@ -185,9 +190,6 @@ func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRe
 	defer sh.Unlock()
 	if c := findLocked(sh, &key); c.entry != nil {
 		change(c)
-		d := c.peek(k.Rule, now, 1)
-		v := c.Value()
-		v.idleSince, v.resetAt = d.RetryAt, coarseSecondAfter(d.ResetAt)
 	}
 }
 
