@@ -38,6 +38,8 @@ func TestHandlerAllocatesLittle(t *testing.T) {
 		{"endpoints", passing{}, 4, `{"alloc-endpoints": {"key": "{http.request.header.X-Api-Key}",
 			"limit": {"events": 1000000000, "window": "1m"}, "match": [{"path": ["/*"]}], "endpoints": [
 			{"path": "/a/*", "limit": "5/1m"}, {"path": "*.json", "limit": "5/1m"}, {"path": "/users/*/b", "cost": 5}]}}`},
+		{"may wait", passing{}, 4, `{"alloc-wait": {"key": "{http.request.header.X-Api-Key}",
+			"limit": {"events": 1000000000, "window": "1m"}, "wait": "1s"}}`},
 		{"compared", passing{}, 4, `{"alloc-compared": {"key": "{http.request.header.X-Api-Key}",
 			"limit": {"events": 1000000000, "window": "1m"}, "compare": {"limit": "5/1m", "algorithm": "fixed_window"}}}`},
 	} {

@@ -25,10 +25,15 @@ type Decision struct {
 	Remaining int64
 
 	// RetryAt is the earliest instant at which the same take can succeed if nothing else is taken:
-	// At when it would succeed now, Never when its cost is above the limit. While leases of the key
+	// At when it would succeed now, Never when its cost is above the limit. A take that may wait
+	// succeeds as soon as it is promised an instant. While leases of the key
 	// are out, it is no later than the last expiry of a lease, because events may be returned until
 	// then.
 	RetryAt Instant
+
+	// Turn is the instant at which the events are there, if the take waits for them: see Take.Wait. 0
+	// means that they are there at once.
+	Turn Instant
 
 	// ResetAt is the instant at which the key is back to its full limit if nothing else is taken.
 	ResetAt Instant
@@ -65,6 +70,9 @@ func (d *Decision) Rebase(now Instant) {
 	shift := now - d.At
 	d.At = now
 	d.ResetAt += shift
+	if d.Turn != 0 {
+		d.Turn += shift
+	}
 	if d.RetryAt != Never {
 		d.RetryAt += shift
 	}

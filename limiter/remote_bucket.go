@@ -126,6 +126,8 @@ func (b *remoteBucket) accruedInSlot(r *Rule, n int64) Instant {
 
 // cancel gives back events that were served, as far as the parts leave room.
 func (b *remoteBucket) cancel(r *Rule, e Events) {
-	b.undo(r, e, e.N)
-	b.cut(r)
+	if !b.promised(r) {
+		b.undo(r, e, e.N)
+		b.cut(r)
+	}
 }

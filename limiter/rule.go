@@ -27,6 +27,10 @@ type Rule struct {
 	// Strict means that the store decides every take: no leases.
 	Strict bool
 
+	// MaxWait is the longest that any take of this count may wait for its turn: see Take.Wait. Rules
+	// with the same ID have the same, or what was promised under one is not kept under another.
+	MaxWait time.Duration
+
 	// OnOutage is how takes are decided while the store is in an outage.
 	OnOutage OutageMode
 
@@ -36,6 +40,7 @@ type Rule struct {
 	refill, per int64  // the rate in lowest terms: refill events every per µs
 	sub         int64  // µs of a sub-window: window/SubWindows, rounded up
 	slot        int64  // see leaseSlot
+	mostMissing int64  // the most that a bucket lacks: see tokenBucket
 	limitID     uint32 // see LimitID
 }
 
@@ -52,6 +57,9 @@ func NewRule(r Rule) (*Rule, error) {
 	}
 	if r.MaxKeys < 0 {
 		return nil, fmt.Errorf("limiter: max keys = %d, want 1 or more", r.MaxKeys)
+	}
+	if r.MaxWait < 0 || r.MaxWait > maxWait {
+		return nil, fmt.Errorf("limiter: max wait = %v, want 0 to %v", r.MaxWait, maxWait)
 	}
 	if int(r.OnOutage) >= len(outageModes) {
 		return nil, fmt.Errorf("limiter: unknown outage mode %d", r.OnOutage)
@@ -72,6 +80,7 @@ func NewRule(r Rule) (*Rule, error) {
 		r.sub = (r.window + n - 1) / n
 	}
 	r.slot = r.leaseSlot()
+	r.mostMissing = max(2*r.capacity, r.capacity+r.promisable())
 	id := fnv.New32a()
 	// Writing to a hash never fails. An account under a strict rule is of no use under another one.
 	_ = binary.Write(id, binary.LittleEndian, []int64{r.capacity, r.refill, r.per, r.window})

@@ -24,8 +24,9 @@ type Store interface {
 	// Refund gives back what takes consumed, which were allowed as one and still have their
 	// decisions. Events go back into the window they came from, or nowhere when that has passed. A
 	// bucket gets back what it has lacked ever since: see [Count]. A take that was denied or has no
-	// decision is ignored. A store that leases refunds only takes with an Origin, and those that it
-	// has decided without a lease.
+	// decision is ignored. While a bucket has promised events, only the newest promise goes back: see
+	// [Promiser]. A store that leases refunds only takes with an Origin, and those that it has decided
+	// without a lease.
 	Refund(ctx context.Context, now Instant, takes []Take) error
 }
 
@@ -44,6 +45,12 @@ type Take struct {
 
 	// Cost is how many events to take, at least 1.
 	Cost int64
+
+	// Wait is for how many µs the take may wait for its turn, at most Rule.MaxWait. A token bucket that
+	// has too little now then promises the first instant, within this time, at which it has enough.
+	// The take is consumed at once, and Decision.Turn is that instant. Takes get their turns in the
+	// order in which the store decides them. Other algorithms and leases ignore it.
+	Wait int64
 
 	// Decision is the answer of the store. Refund needs it.
 	Decision Decision

@@ -12,7 +12,8 @@ package limiter
 //
 // After a limit was lowered, a bucket may lack more than the new limit refills in a reasonable
 // time. So what it lacks beyond twice the capacity is set aside, and nobody waits longer than two
-// windows. It counts again under any other limit, as some nodes may still have the old one.
+// windows. It counts again under any other limit, as some nodes may still have the old one. What was
+// promised to takes that wait is never set aside: see waiting.go.
 //
 // A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
 // that are given back to it are first those that are set aside, which do not count anyway.
@@ -66,7 +67,7 @@ func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
 		b.aside = 0
 	}
-	if over := b.missing - 2*r.capacity; over > 0 {
+	if over := b.missing - r.mostMissing; over > 0 {
 		b.missing -= over
 		b.aside = newAside(r, b.aside.events()+over)
 	}
@@ -131,7 +132,7 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 // A take at a later instant than b.at was before the clock was set back. It gets nothing back, as
 // it is not known how long the bucket has refilled since.
 func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
-	if e.At > b.at {
+	if e.At > b.at || b.promised(r) {
 		return
 	}
 	events, part := mulAddDiv(int64(b.at-e.At), r.refill, 0, r.per) // accrued since, if never full

@@ -30,6 +30,32 @@ local function held(parts, passed, p, q)
   return current.events + previous.events + events, numerator
 end
 
+-- accruesIn returns what accrues from the instant at on in us µs, as a bucket has a fraction of the
+-- next event and its parts end: whole events.
+local function accruesIn(us, at, fraction, parts, p, q)
+  local elapsed = us
+  if parts then
+    local now = math.min(us, parts.ends - at)
+    local later = math.min(us - now, parts.length)
+    elapsed = math.floor(now * (SHARES - sharesOf(parts)) / SHARES)
+      + math.floor(later * (SHARES - parts.current.shares) / SHARES) + us - now - later
+  end
+  local events, numerator = given(elapsed, p, q)
+  return fraction + numerator >= q and events + 1 or events
+end
+
+-- promises returns whether a take of cost events that may wait for wait µs can have a turn: the bucket
+-- has enough by then, and beside what nodes can hold there is room for the cost.
+local function promises(wait, at, cost, missing, fraction, parts, p, q, capacity)
+  if wait == 0 or cost > capacity then return false end
+  if parts then
+    local us = 2 * parts.length * sharesOf(parts) - parts.current.offset - parts.previous.offset
+    local most, ahead = given(math.ceil(us / SHARES), p, q)
+    if parts.current.events + parts.previous.events + most + (ahead > 0 and 1 or 0) + cost > capacity then return false end
+  end
+  return missing + cost - capacity <= math.min(accruesIn(wait, at, fraction, parts, p, q), MOST - capacity)
+end
+
 ---- read_parts
 local a, b, ends, length = {}, {}, nil, nil
 ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
@@ -63,7 +89,7 @@ end
 
 ---- return
 -- Closes a part that was granted at the instant taken, except for what its node keeps.
-if parts_N and taken < parts_N.ends and taken >= parts_N.ends - 2 * parts_N.length then
+if parts_N and not (<promised>) and taken < parts_N.ends and taken >= parts_N.ends - 2 * parts_N.length then
   local slot, start = parts_N.current, parts_N.ends - parts_N.length
   if taken < start then slot, start = parts_N.previous, start - parts_N.length end
   local offset = share * (taken - start)
@@ -97,7 +123,7 @@ do
     local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
     room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  if room >= 2 then
+  if room >= 2 and not (<promised>) then
     local lasts, slot = t.ends + length - at_N, t.current
     want_N = math.min(want_N, room)
     local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room

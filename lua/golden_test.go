@@ -27,6 +27,7 @@ func TestGenerated(t *testing.T) {
 		scripts["reset_"+kind.String()] = Reset(kinds)
 		scripts["add_quota_"+kind.String()] = AddQuota(kinds)
 	}
+	scripts["give_back_"+limiter.TokenBucket.String()] = GiveBack([]limiter.Kind{limiter.TokenBucket})
 	for name, got := range scripts {
 		file := filepath.Join("testdata", name+".lua")
 		if *writeGolden {

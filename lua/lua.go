@@ -19,6 +19,7 @@
 //	trim     does the writes that come before all others
 //	consume  adds n events
 //	grant    adds n events of a lease; by default like consume
+//	allows   whether a take of cost_N events is allowed; by default if that many are left
 //	lend     grants want_N events, by grant, or less: want_N is then what is granted
 //	granted  whether something is granted
 //	lent     what is granted, for the reply; by default want_N
@@ -86,7 +87,8 @@ func sectionsOf(names ...string) sections {
 	all := sections{
 		"explain": "", "trim": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
 		"empty": "<clear>", "lasts": "window_N", "functions": "", "granted": "want_N > 0", "lent": "want_N", "since": "taken",
-		"lend": "if want_N > 0 then\n    local n = want_N\n    <grant>\n  end",
+		"allows": "cost_N <= left_N",
+		"lend":   "if want_N > 0 then\n    local n = want_N\n    <grant>\n  end",
 	}
 	for _, name := range append(names, "args.lua", "save.lua") {
 		text := read(name)
@@ -148,7 +150,7 @@ func CompleteRules() string { return read("rules_complete.lua") }
 // Take returns the script that decides takes under rules of these algorithms: see take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.WriteString(b.list("", "<advance>\nlocal allows_N = cost_N <= left_N\n"))
+	b.WriteString(b.list("", "<advance>\nlocal allows_N = <allows>\n"))
 	b.WriteString("local takes, allowed = ARGV[2] == 'take', " + b.list(" and ", "allows_N") + "\n")
 	b.WriteString(b.list("", read("take.lua")))
 	return b.finish("allows_N and 1 or 0, breach_N, at_N, <reply>")
@@ -159,6 +161,13 @@ func Refund(kinds []limiter.Kind) string {
 	b := begin(kinds)
 	b.WriteString(b.list("", "<advance>\n"+read("refund.lua")))
 	return b.finish("")
+}
+
+// GiveBack returns the script that gives back what buckets have promised: see give_back.lua.
+func GiveBack(kinds []limiter.Kind) string {
+	b := begin(kinds)
+	b.WriteString(b.list("", "<advance>\n"+read("give_back.lua")))
+	return b.finish("back_N")
 }
 
 // Reset returns the script that resets counts under rules of these algorithms: see reset.lua.

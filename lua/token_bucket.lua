@@ -8,7 +8,11 @@
 -- reply: missing; fraction; the parts
 
 ---- read
-local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
+local p_N, q_N, most_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1]), nil
+if not q_N then -- takes may wait: see limiter/waiting.go
+  local q, most = string.match(ARGV[7 * N + 1], '^(%d+):(%d+)$')
+  q_N, most_N = tonumber(q), tonumber(most)
+end
 local missing_N, fraction_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
 local parts_N, share_N = nil, 0
 if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
@@ -46,9 +50,8 @@ missing_N = missing_N + n
 
 ---- advance
 do
-  if missing_N > 2 * capacity_N then
-    missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
-  end
+  local most = most_N or 2 * capacity_N
+  if missing_N > most then missing_N, aside_N = most, aside_N + missing_N - most end
   local from, till, ended = written_N, nil, nil
   at_N = math.max(now, from)
   if now < from - LATE then
@@ -106,7 +109,7 @@ end
 
 ---- refund
 -- Refunds the events that the bucket has lacked ever since taken: see tokenBucket.undo.
-if taken <= at_N then
+if taken <= at_N and not (<promised>) then
   local events, fraction = given(at_N - taken, p_N, q_N)
   if lacked > n then
     if fraction > fraction_N then events = events + 1 end
@@ -123,6 +126,13 @@ if taken <= at_N then
   end
   <lack>
 end
+
+---- allows
+cost_N <= left_N or most_N and promises(tonumber(ARGV[7 * N + 2]), at_N, cost_N, missing_N, fraction_N, parts_N, p_N, q_N,
+  capacity_N)
+
+---- promised
+most_N and missing_N > capacity_N
 
 ---- quota
 do

@@ -23,10 +23,13 @@ const (
 	WouldReject = "would_reject" // admitted by a dry run
 	WouldDeny   = "would_deny"   // the same, in place of 403, 400, and 503 by adaptive
 	Overloaded  = "overloaded"   // 503 by adaptive
+	Queued      = "queued"       // within the limit, after it has waited for its turn
 )
 
 // Outcomes are all outcomes of decisions.
-var Outcomes = []string{Admitted, Rejected, Degraded, Unavailable, Allowed, Denied, WouldReject, WouldDeny, Overloaded}
+var Outcomes = []string{
+	Admitted, Rejected, Degraded, Unavailable, Allowed, Denied, WouldReject, WouldDeny, Overloaded, Queued,
+}
 
 // A DecisionLine is a line of a tail. Exactly one of its members is set.
 type DecisionLine struct {
@@ -68,7 +71,8 @@ type Decision struct {
 
 	Status    int    `json:"status,omitempty"` // 0: the request goes on to the next handler
 	WouldBe   int    `json:"would_be,omitempty"`
-	Wait      Wait   `json:"wait,omitempty"`
+	Wait      Wait   `json:"wait,omitempty"`      // of a rejected request
+	Waited    Wait   `json:"waited,omitempty"`    // of a queued one
 	Cost      int64  `json:"cost,omitempty"`      // 0: 1
 	Limit     *int64 `json:"limit,omitempty"`     // nil: no count was needed
 	Remaining *int64 `json:"remaining,omitempty"` // nil: unknown

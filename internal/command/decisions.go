@@ -194,8 +194,8 @@ func countText(d *adminapi.Decision) string {
 }
 
 func waitText(d *adminapi.Decision) string {
-	if d.Wait == 0 {
-		return ""
+	if wait := max(d.Wait, d.Waited); wait > 0 {
+		return wait.String()
 	}
-	return d.Wait.String()
+	return ""
 }

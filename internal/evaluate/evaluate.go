@@ -136,7 +136,9 @@ func (e *Evaluation) addCharge(found *zone.Reading, c *zone.Charge) bool {
 // addTake adds a take.
 func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	if found.DryRun {
-		e.dryRuns = append(e.dryRuns, newShadow(found, c))
+		s := newShadow(found, c)
+		s.take.Wait = e.waitOf(c)
+		e.dryRuns = append(e.dryRuns, s)
 		return
 	}
 	if c.Policy.Block {
@@ -144,7 +146,9 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
 		if c.Counts != nil {
-			e.addReserved(c.Counts)
+			e.addReserved(c.Counts, c.Wait)
+		} else if wait := e.waitOf(c); wait > 0 {
+			e.addWait(found.Zone.Usage, wait)
 		}
 	}
 	e.addResult(found, c)
@@ -163,6 +167,10 @@ func (e *Evaluation) take() error {
 	if len(e.results()) == 0 {
 		return nil
 	}
+	if len(e.mayWait) > 0 && !e.blocked {
+		defer e.leaveQueues() // also after a panic
+		e.enterQueues()
+	}
 	now, failed, err := e.decideResults()
 	if err != nil {
 		return err
@@ -171,6 +179,14 @@ func (e *Evaluation) take() error {
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
 	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
 		e.handler.Store.Note(now, failed)
+	}
+	if len(e.mayWait) > 0 {
+		if e.denied != nil {
+			e.countFull()
+		} else if e.waitForTurn() != nil {
+			e.state.releasePermits(e.firstPermit)
+			return clientGoneError(e.HTTP.Context())
+		}
 	}
 	for i := range results {
 		if i == 0 || results[i].Zone != results[i-1].Zone {
@@ -201,6 +217,10 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 		now, late = e.takeInTurn(now)
 		e.now, failed = limiter.At(now), cmp.Or(late, failed)
 	}
+	if len(e.mayWait) > 0 && !e.blocked && !e.previews {
+		now, failed = e.takeAtRetry(now, failed)
+		e.now = limiter.At(now)
+	}
 	if failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
 			e.state.releasePermits(e.firstPermit)
@@ -216,6 +236,9 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 			r.Block(e.now)
 		default:
 			r.Decide(&takes[0], e.now)
+			if len(e.mayWait) > 0 && r.Decision.OK {
+				r.Waited = e.waitedFor(len(e.takes) - len(takes))
+			}
 			takes = takes[1:]
 		}
 	}

@@ -56,6 +56,9 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHa
 		x.Outcome, x.Status = outcomeOf(e.denied)
 	default:
 		x.Outcome = adminapi.Admitted
+		if slices.ContainsFunc(x.Zones, func(z adminapi.ExplainedZone) bool { return z.Outcome == adminapi.Queued }) {
+			x.Outcome = adminapi.Queued
+		}
 	}
 	return x, err
 }
@@ -181,8 +184,11 @@ func explainResult(d *adminapi.ExplainedDecision, r *response.Result) {
 	if left := r.Remaining(); counts && left >= 0 {
 		d.Remaining = &left
 	}
-	if !r.Decision.OK {
+	switch {
+	case !r.Decision.OK:
 		d.Wait = adminapi.Wait(r.BoundedWait())
+	case r.IsQueued():
+		d.Wait = adminapi.Wait(r.UntilTurn())
 	}
 }
 

@@ -64,5 +64,6 @@ type takeStore interface {
 
 	Reservations() *reservation.Table
 	Refund(take limiter.Take, done func())
+	GiveBack(ctx context.Context, now time.Time, take *limiter.Take) (back bool, err error)
 	DropDenial(r *limiter.Rule, key []byte)
 }

@@ -52,6 +52,7 @@ type Evaluation struct {
 	previews bool             // nothing is taken: the request is explained
 	now      limiter.Instant  // of the decisions, by the wall clock
 	reserved []*reserved      // of takes, those whose requests may not count
+	mayWait  []mayWait        // of takes, those that may wait for their turn
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
 	adaptive       []adaptiveZone  // that limit the requests at once of all keys together
@@ -102,12 +103,14 @@ func (e *Evaluation) Release() {
 	clear(e.adaptive)
 	clear(e.concurrentKeys)
 	clear(e.reserved)
+	clear(e.mayWait)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	clear(e.mayApply)
 	*e = Evaluation{
-		takes: e.takes[:0], keys: e.keys[:0], adaptive: e.adaptive[:0], concurrentKeys: e.concurrentKeys[:0], reserved: e.reserved[:0],
+		takes: e.takes[:0], keys: e.keys[:0], adaptive: e.adaptive[:0], concurrentKeys: e.concurrentKeys[:0],
+		reserved: e.reserved[:0], mayWait: e.mayWait[:0],
 		credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 		decisions: e.decisions, mayApply: e.mayApply[:0],
 	}
@@ -159,6 +162,8 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 		list = &r.Zone.Top.Rejected
 	case adminapi.Degraded:
 		c.Outage[r.Decision.Source].Add(1)
+	case adminapi.Queued:
+		c.Queued[r.Decision.Source].Add(1)
 	default:
 		c.Admitted[r.Decision.Source].Add(1)
 	}
@@ -179,6 +184,8 @@ func outcomeOf(r *response.Result) (outcome string, status int) {
 		return adminapi.Rejected, http.StatusTooManyRequests
 	case r.Outage:
 		return adminapi.Degraded, 0
+	case r.IsQueued():
+		return adminapi.Queued, 0
 	}
 	return adminapi.Admitted, 0
 }

@@ -16,12 +16,13 @@ type reserved struct {
 	take   limiter.Take
 	origin limiter.Origin
 	counts *config.StatusSet
+	wait   time.Duration // for other reservations
 	store  takeStore
 }
 
 // addReserved makes the newest take a reserved one.
-func (e *Evaluation) addReserved(counts *config.StatusSet) {
-	r := &reserved{index: len(e.takes) - 1, counts: counts}
+func (e *Evaluation) addReserved(counts *config.StatusSet, wait time.Duration) {
+	r := &reserved{index: len(e.takes) - 1, counts: counts, wait: wait}
 	e.takes[r.index].Origin = &r.origin
 	e.reserved = append(e.reserved, r)
 }
@@ -52,7 +53,7 @@ func (r *reserved) settle(status int) {
 // instant of the decisions, which is now unless it has waited.
 func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
 	ctx, table := e.HTTP.Context(), e.handler.Store.Reservations()
-	since, until := table.Settled(), now.Add(reservation.Wait)
+	since, began := table.Settled(), now
 	var w *reservation.Waiter
 	waitFor, tried, err := e.othersWaitFor(table), false, error(nil)
 	for {
@@ -60,7 +61,10 @@ func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
 			id, key := waitFor.Rule.ID, waitFor.Key
 			if !w.IsFor(id, key) {
 				w.Leave(true)
-				w = table.Join(id, key, since, until)
+				w = nil
+				if wait := e.waitOfReserved(waitFor); wait > 0 {
+					w = table.Join(id, key, since, began.Add(wait))
+				}
 			}
 			if w == nil && tried || w != nil && !w.Next(ctx) {
 				break
@@ -92,6 +96,16 @@ func (e *Evaluation) othersWaitFor(table *reservation.Table) *limiter.Take {
 		}
 	}
 	return nil
+}
+
+// waitOfReserved returns how long a reserved take waits for other reservations.
+func (e *Evaluation) waitOfReserved(k *limiter.Take) (wait time.Duration) {
+	for _, r := range e.reserved {
+		if k == &e.takes[r.index] {
+			wait = r.wait
+		}
+	}
+	return wait
 }
 
 // deniedReservation returns the first take that is denied, if it is worth waiting for: all that are

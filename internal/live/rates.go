@@ -48,6 +48,7 @@ func read(z *usage.Zone) (c count) {
 		bySource := [...]uint64{
 			decided.Admitted[source].Load(), decided.Rejected[source].Load(), decided.Outage[source].Load(),
 			decided.Unavailable[source].Load(), 0, 0, decided.WouldReject[source].Load(),
+			0, decided.Queued[source].Load(),
 		}
 		for outcome, n := range bySource {
 			c.outcomes[outcome] += n

@@ -74,6 +74,8 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		decision = adminapi.Rejected
 	case r.Outage:
 		decision = adminapi.Degraded
+	case r.IsQueued():
+		decision = adminapi.Queued
 	}
 	field.AddString("decision", decision)
 	for _, about := range []zap.Field{
@@ -82,6 +84,9 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		about.AddTo(field)
 	}
 	field.AddString("source", r.Decision.Source.String())
+	if r.Waited > 0 {
+		field.AddDuration("waited", r.Waited)
+	}
 	if !r.Outage {
 		field.AddInt64("remaining", r.Remaining())
 	}

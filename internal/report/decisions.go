@@ -18,7 +18,8 @@ import (
 // passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
 // sample of them.
 func passes(outcome string) bool {
-	return outcome == adminapi.Admitted || outcome == adminapi.Allowed || outcome == adminapi.Degraded
+	return outcome == adminapi.Admitted || outcome == adminapi.Allowed || outcome == adminapi.Degraded ||
+		outcome == adminapi.Queued
 }
 
 // A Decision is what tails can ask about a decision.
@@ -121,6 +122,7 @@ func (d *Decision) describe(withKey bool) *adminapi.Decision {
 		if !r.Decision.OK {
 			told.Wait = adminapi.Wait(r.BoundedWait())
 		}
+		told.Waited = adminapi.Wait(r.Waited)
 		told.Source = r.Decision.Source.String()
 	}
 	return told

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
+	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, queued (admitted after a wait), rejected (429), degraded (admitted "+
 		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
 		"allow_key list), denied (403 by its deny_key list or for lack of a key, 400 for a key, tier or cost that is "+
 		"ambiguous), overloaded (503 by adaptive), and of a dry run would_reject and would_deny. The source is what decided: the store, or this node by a lease, by a remembered denial, "+
@@ -69,7 +69,7 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "", "", "")
 	s.countEvents(descDecisions, z.Overloaded.Load(), z.Name, adminapi.Overloaded, "", "", "")
 	rejected, unavailable, overloaded := sum.Rejected.Total(), sum.Unavailable.Total(), z.Overloaded.Load()
-	requests := sum.Admitted.Total() + sum.WouldReject.Total() + rejected + sum.Outage.Total() + unavailable + overloaded
+	requests := rejected + unavailable + overloaded + sum.Admitted.Total() + sum.Queued.Total() + sum.WouldReject.Total() + sum.Outage.Total()
 	s.count(descRequests, requests, z.Name, "")
 	s.count(descDeclined, rejected+unavailable+overloaded, z.Name, "")
 	s.countEvents(descMissing, z.MissingKeys.Load(), z.Name)
@@ -88,6 +88,7 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 		s.gauge(descAdaptiveLimit, float64(l.Limit()), z.Name)
 		s.gauge(descAdaptiveInFlight, float64(l.InFlight()), z.Name)
 	}
+	s.collectWaits(z)
 	s.collectComparisons(z)
 	if z.Top.Used() {
 		view := z.Top.View(time.Now())
@@ -122,6 +123,7 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 	}
 	for source := range limiter.Source(limiter.Sources) {
 		count(c.Admitted[source].Load(), adminapi.Admitted, source)
+		count(c.Queued[source].Load(), adminapi.Queued, source)
 		count(c.Rejected[source].Load(), adminapi.Rejected, source)
 		count(c.Outage[source].Load(), adminapi.Degraded, source)
 		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)

@@ -16,9 +16,10 @@ type Result struct {
 	Template *keytemplate.Template // of the key
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Decision limiter.Decision
-	Headers  Headers // of the handler
-	Outage   bool    // the store did not decide: decision is by on_outage
-	Legacy   bool    // the zone is in the syntax of caddy-ratelimit
+	Headers  Headers       // of the handler
+	Waited   time.Duration // for its turn
+	Outage   bool          // the store did not decide: decision is by on_outage
+	Legacy   bool          // the zone is in the syntax of caddy-ratelimit
 
 	UnknownTier string // that the request has, if the zone has no such tier
 }
@@ -49,6 +50,14 @@ func (r *Result) DecideConcurrent(d limiter.Decision, err error, now limiter.Ins
 
 // IsConcurrent reports whether r is about requests at once. A zone may have a rate beside it.
 func (r *Result) IsConcurrent() bool { return r.Policy.Concurrent != nil }
+
+// IsQueued reports whether the request is admitted when its turn comes, or was when it came.
+func (r *Result) IsQueued() bool { return r.Decision.OK && (r.Decision.Turn != 0 || r.Waited > 0) }
+
+// UntilTurn returns how long the request has to wait.
+func (r *Result) UntilTurn() time.Duration {
+	return time.Duration(max(0, r.Decision.Turn-r.Decision.At)) * time.Microsecond
+}
 
 // isLike reports whether two results are about the same: a zone, and there a rate or requests at once.
 func (r *Result) isLike(other *Result) bool {

@@ -30,6 +30,17 @@ func (s *Store) Refund(take limiter.Take, done func()) {
 	refund()
 }
 
+// GiveBack calls [limiter.Promiser.GiveBack].
+func (s *Store) GiveBack(ctx context.Context, now time.Time, take *limiter.Take) (back bool, err error) {
+	promiser, ok := s.limits.(limiter.Promiser)
+	if !ok {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, refundWithin)
+	defer cancel()
+	return promiser.GiveBack(ctx, s.instant(now), take)
+}
+
 // DropDenial has the next take of a key ask Redis.
 func (s *Store) DropDenial(r *limiter.Rule, key []byte) {
 	if leases := s.Leases(); leases != nil {

@@ -36,6 +36,7 @@ type Zone struct {
 	BeforeAuth   atomic.Uint64
 	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing provides
 	Comparisons  Comparisons
+	Waits        Waits
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or did once
 	InFlight           atomic.Int64  // requests that hold a permit
@@ -71,6 +72,7 @@ type Counters struct {
 	TierNumber     uint16 // of the tier in the zone
 
 	Admitted    bySource // within the limit
+	Queued      bySource // the same, after they have waited for their turn
 	Rejected    bySource // 429
 	Outage      bySource // admitted by on_outage, as the store did not answer
 	Unavailable bySource // 503 by on_outage, as the store did not answer
@@ -144,6 +146,7 @@ func (z *Zone) Sum() *Counters {
 	for _, c := range z.AllCounters() {
 		for source := range limiter.Sources {
 			sum.Admitted[source].Add(c.Admitted[source].Load())
+			sum.Queued[source].Add(c.Queued[source].Load())
 			sum.Rejected[source].Add(c.Rejected[source].Load())
 			sum.Outage[source].Add(c.Outage[source].Load())
 			sum.Unavailable[source].Add(c.Unavailable[source].Load())

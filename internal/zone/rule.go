@@ -261,7 +261,7 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 		owner = append(owner, "compared")
 	}
 	id, err := b.set.ruleID(owner...)
-	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
+	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm, MaxWait: longestWait(b.zone)}, err
 }
 
 // shared compiles a limit, unless there is an equal rule. base has what limit does not set.

@@ -34,6 +34,19 @@ func (w waits) of(counts *config.StatusSet) time.Duration {
 	return w.forTurn
 }
 
+// longestWait returns the longest wait of a zone. Requests at all places of it may have one count.
+func longestWait(z *config.Zone) (longest time.Duration) {
+	if z.Wait != nil {
+		longest = time.Duration(*z.Wait)
+	}
+	for _, e := range z.Endpoints {
+		if e != nil && e.Wait != nil {
+			longest = max(longest, time.Duration(*e.Wait))
+		}
+	}
+	return max(0, min(longest, config.MaxWait)) // others are refused
+}
+
 // leastHelped is one of how many rejected requests a wait must help at least.
 const leastHelped = 20
 

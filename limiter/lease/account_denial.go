@@ -88,7 +88,7 @@ func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now instant,
 		}
 	}
 	if a.share > 0 && retryAt != never {
-		if next := a.nextOfPart(r, now, cost); retryAt <= now || next < retryAt {
+		if next := a.nextOfPart(r, now, cost); next > now && (retryAt <= now || next < retryAt) {
 			retryAt = next
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 			t.state = denied
 		}
 	}
-	if t.waiter != nil || t.refused && t.zone != nil {
+	if t.waiter != nil || (t.refused || t.waits()) && t.zone != nil {
 		found := t.withAccount(func(a account) {
 			if t.waiter == nil || !t.adoptReply() {
 				decide(a)
@@ -69,7 +69,8 @@ func (t *takeState) concludeWithoutLender(a account, now instant) {
 	switch {
 	case w != nil && w.status == waiting:
 		debt = t.queueLocked().leave(w, t.state == admitted)
-	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
+	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked) ||
+		w == nil && errors.Is(t.Err, limiter.ErrNotAsked)):
 		debt = t.Cost
 	}
 	if debt > 0 {

@@ -158,7 +158,7 @@ func (q *queue) serveWaiter(a account, w *waiter, r *limiter.Rule, l *limiter.Le
 	w.used = r.Capacity() - d.Remaining
 	d.Remaining = a.served(w.cost)
 	if r.Algorithm.Kind == limiter.TokenBucket {
-		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(r.Capacity()-d.Remaining)))
+		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(max(0, r.Capacity()-d.Remaining))))
 	}
 	q.answer(w, served, d)
 }

@@ -35,7 +35,7 @@ type Store struct {
 }
 
 var (
-	_ limiter.Store    = (*Store)(nil)
+	_ limiter.Promiser = (*Store)(nil)
 	_ limiter.Operator = (*Store)(nil)
 )
 
@@ -143,7 +143,7 @@ func (s *Store) peekBy(known func(*limiter.Take, instant) bool, ctx context.Cont
 // knows denials only.
 func (s *Store) peek(k *limiter.Take, now instant) (known bool) {
 	s.withAccount(k.Rule, k.Key, func(a account) {
-		known = a.peek(k.Rule, now, k.Cost, &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
+		known = a.peekWaiting(k.Rule, now, k.Cost, waitOf(k), &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
 	})
 	return known
 }
@@ -151,7 +151,7 @@ func (s *Store) peek(k *limiter.Take, now instant) (known bool) {
 // preview is as peek, and needs a lease to allow k.
 func (s *Store) preview(k *limiter.Take, now instant) (known bool) {
 	s.withAccount(k.Rule, k.Key, func(a account) {
-		known = a.peek(k.Rule, now, k.Cost, &k.Decision) &&
+		known = a.peekWaiting(k.Rule, now, k.Cost, waitOf(k), &k.Decision) &&
 			(!k.Decision.OK || !k.Rule.Strict && a.leased(k.Rule, now) >= k.Cost)
 	})
 	return known
@@ -169,7 +169,7 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 			if s.refundLater(&k, fromCaller(now)) {
 				refunds = append(refunds, k)
 			}
-		case s.zoneOf(k.Rule) == nil || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
+		case s.zoneOf(k.Rule) == nil || k.Decision.Turn != 0 || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
 			refunds = append(refunds, k)
 		}
 	}

@@ -169,11 +169,11 @@ func (s *Store) spendLease(t *takeState, now instant, onlyDenials bool) {
 		return
 	case !onlyDenials:
 		before := a.remaining
-		if a.take(t.Rule, now, t.Cost, &t.Decision) {
+		if a.takeWaiting(t.Rule, now, t.Cost, t.wait(), &t.Decision) {
 			t.concludeLocked(a, now)
 			t.spent = a.spentSince(before)
 		}
-	case a.peek(t.Rule, now, t.Cost, &t.Decision) && !t.Decision.OK:
+	case a.peekWaiting(t.Rule, now, t.Cost, t.wait(), &t.Decision) && !t.Decision.OK:
 		t.state = denied
 	}
 	if t.state == undecided {
@@ -237,6 +237,7 @@ func (s *Store) delegate(ctx context.Context, set *takeSet) {
 		return
 	}
 	s.stats.delegated.Add(1)
+	sent := set.now
 	_ = s.lender.Take(within, set.now.forCaller(), takes) // each take has its error
 	set.now = s.now()
 	denies := func(k limiter.Take) bool { return k.Err == nil && !k.Decision.OK }
@@ -250,6 +251,7 @@ func (s *Store) delegate(ctx context.Context, set *takeSet) {
 		if t.Err != nil && within.Err() != nil && ctx.Err() == nil {
 			t.Err = ErrTimeout
 		}
+		s.concludeTurn(t, sent, set.now)
 		switch {
 		case t.Err != nil:
 			t.fail(t.Err)

@@ -118,13 +118,17 @@ func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 		return
 	}
 	before := a.remaining
-	if a.take(t.Rule, set.now, t.Cost, &t.Decision) {
+	if a.takeWaiting(t.Rule, set.now, t.Cost, t.wait(), &t.Decision) {
 		if t.concludeLocked(a, set.now); !set.alone() || t.Origin != nil {
 			t.spent = a.spentSince(before)
 		}
 		return
 	}
 	t.zone.rules.add(t.Rule)
+	if t.waits() {
+		t.state = delegated
+		return
+	}
 	if s.refuse(t) {
 		a.noteRefusal(t.Rule, set.now, t.Cost)
 		return

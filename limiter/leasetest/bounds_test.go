@@ -25,6 +25,9 @@ func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
 	r := c.highest
 	refill, per := r.Rate()
 	bound := float64(r.Capacity() + forgotten)
+	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
+		bound += float64(refill) / float64(per)
+	}
 	level, at := 0.0, limiter.Instant(0)
 	for _, e := range admitted {
 		level = max(0, level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)

@@ -190,7 +190,10 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 	h, at := n.key(key), d.At-n.offset
 	switch d.Source {
 	case limiter.FromStore:
-		at = d.At
+		if at = d.At; d.Turn != 0 {
+			at = d.Turn
+			c.queued++
+		}
 		n.sums.admitted += cost
 	case limiter.FromLease:
 		n.sums.spent += cost

@@ -18,10 +18,12 @@ type fault struct {
 	algorithm  *limiter.Algorithm // where the fault is; nil for all
 	limit      limiter.Limit      // that it needs; without events: any
 	prepare    func(*simulation)  // makes it likely
+	maxWait    time.Duration      // of the limit
 	from       uint64             // the first seed: what is rare need not be looked for each time
 
 	options func(*simNode, *lease.Options)
 	decide  func(n *simNode, h *heldKey, take *limiter.Take) bool // in place of the node's store
+	turn    func(*Ledger, *limiter.Rule)                          // before the store decides a take that may wait
 	send    func(*simNode, *limiter.LeaseRequest)
 	lend    func(*simNode, *Ledger, *limiter.LeaseRequest) // before the store decides
 	lent    func(*simNode, *Ledger, *limiter.LeaseRequest)

@@ -61,7 +61,7 @@ func (b *lendingBucket) switchLimit(r *limiter.Rule) {
 		b.missing, b.aside = min(b.missing+b.aside, maxConsumed), 0
 	}
 	b.asideUnder = under
-	if over := b.missing - 2*r.Capacity(); over > 0 {
+	if over := b.missing - r.MostMissing(); over > 0 {
 		b.missing -= over
 		b.aside = min(b.aside+over, maxConsumed)
 	}
@@ -164,7 +164,7 @@ func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	r := l.Rule
 	room := r.Capacity()/2 - b.most(r)
-	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
+	if b.promised(r) || l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
 		return
 	}
 	events := min(lendable(l, r.Capacity()-b.missing), room)
@@ -187,7 +187,7 @@ func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 
 // takeBack closes a part. The bucket gets what it has accrued and was not spent.
 func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Return) {
-	if !b.parts.takeBack(e) {
+	if b.promised(r) || !b.parts.takeBack(e) {
 		return
 	}
 	refill, per := r.Rate()
@@ -221,7 +221,7 @@ func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	if seen.At == e.At {
 		lacked = max(lacked, seen.N)
 	}
-	if e.At > b.at { // the clock was set back since: nobody knows how long the bucket has refilled
+	if b.promised(r) || e.At > b.at { // the clock was set back since: nobody knows how long the bucket has refilled
 		return
 	}
 	refill, per := r.Rate()

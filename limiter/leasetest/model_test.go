@@ -58,6 +58,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	if limit.Algorithm.Kind == limiter.TokenBucket {
 		limit.Limit.Burst = oneOf(rng, 0, 0, 1+events/10, 3*events)
 	}
+	limit.MaxWait = f.maxWait
 	s := newSimulation(rng, limit, oneOf(rng, 1, 1, 3), f)
 	s.onOutage = oneOf(rng, limiter.OutageLocal, limiter.OutageLocal, limiter.OutageClosed)
 	s.net = network{delay: oneOf[int64](rng, 0, 200, 1500, 5000), jitter: oneOf[int64](rng, 0, 500, 10_000)}

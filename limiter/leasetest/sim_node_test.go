@@ -121,6 +121,9 @@ func (s *simulation) work(t arrival) {
 func (n *simNode) decide(key int, cost int64, undone bool) {
 	n.mu.Lock()
 	takes := []limiter.Take{{Rule: n.rule, Key: strconv.AppendInt(nil, int64(key), 10), Cost: cost}}
+	if most := n.rule.MaxWait.Microseconds(); most > 0 && n.rng.IntN(4) > 0 {
+		takes[0].Wait = 1 + n.rng.Int64N(most)
+	}
 	if undone {
 		fresh := strconv.AppendUint(nil, n.rng.Uint64(), 16)
 		takes = append(takes, limiter.Take{Rule: n.denies, Key: fresh, Cost: 2})
@@ -262,17 +265,12 @@ func (n *simNode) Refusal([]byte) error {
 	return nil
 }
 
-// Take implements [limiter.Store]: it fails, as only takes of closed zones come here.
-func (n *simNode) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+// Peek implements [limiter.Store]: it fails, as only takes of closed zones come here.
+func (n *simNode) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		takes[i].Err = errLost
 	}
 	return errLost
-}
-
-// Peek implements [limiter.Store].
-func (n *simNode) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	return n.Take(ctx, now, takes)
 }
 
 // Refund implements [limiter.Store].

@@ -109,6 +109,17 @@ func (c *countedLending) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	}
 }
 
+func (c *countedLending) turn(r *limiter.Rule, cost int64) (limiter.Instant, bool) {
+	if p, ok := c.lendingCount.(promising); ok {
+		return p.turn(r, cost)
+	}
+	return 0, false
+}
+
+func (c *countedLending) accruesBy(r *limiter.Rule, at limiter.Instant) int64 {
+	return c.lendingCount.(promising).accruesBy(r, at)
+}
+
 // held returns the events that can be taken back, each counted as one.
 func (c *countedLending) held() (n int64) {
 	switch c := c.lendingCount.(type) {

@@ -40,6 +40,7 @@ type simulation struct {
 	trace   []traceLine
 	tracing bool
 	ended   bool // no more takes arrive
+	queued  int  // takes that have waited for their turn
 
 	onOutage limiter.OutageMode // of the limit
 
@@ -140,6 +141,9 @@ func (s *simulation) addNodes(n int) {
 
 // setLimit changes the limit on all nodes.
 func (s *simulation) setLimit(events, burst int64) {
+	if s.limit.MaxWait > 0 { // what was promised under the earlier limit begins beside the later one
+		return
+	}
 	changed := s.limit
 	changed.Limit.Events, changed.Limit.Burst = max(1, events), burst
 	if changed == s.limit {

@@ -64,11 +64,34 @@ func dropSpilledLocked(sh *shard, e *entry) {
 
 // take decides k at now and consumes its cost if that is allowed.
 func (c countRef) take(k *limiter.Take, now limiter.Instant) {
-	if c.spilled != nil {
+	switch s, bucket := c.bucketFor(k); {
+	case bucket:
+		k.Decision = s.TakeWaiting(k.Rule, now, k.Cost, k.Wait)
+	case c.spilled != nil:
 		k.Decision = c.spilled.Take(k.Rule, now, k.Cost)
-	} else {
+	default:
 		k.Decision = limiter.State(c.Numbers()).Take(k.Rule, now, k.Cost)
 	}
+}
+
+// bucketFor returns the count as a bucket that may promise k a turn, and reports whether it is one.
+func (c countRef) bucketFor(k *limiter.Take) (s limiter.State, ok bool) {
+	if k.Wait <= 0 || k.Rule.Algorithm.Kind != limiter.TokenBucket {
+		return nil, false
+	}
+	if c.spilled == nil {
+		return limiter.State(c.Numbers()), true
+	}
+	s, ok = c.spilled.(limiter.State) // of a fresh count
+	return s, ok
+}
+
+// peekTake returns the decision that k would get at now.
+func (c countRef) peekTake(k *limiter.Take, now limiter.Instant) limiter.Decision {
+	if s, bucket := c.bucketFor(k); bucket {
+		return s.PeekWaiting(k.Rule, now, k.Cost, k.Wait)
+	}
+	return c.peek(k.Rule, now, k.Cost)
 }
 
 // peek returns the decision on a take of cost at now.
@@ -90,11 +113,21 @@ func (c countRef) follow(r *limiter.Rule, now limiter.Instant) {
 
 // refund gives back what k consumed.
 func (c countRef) refund(k *limiter.Take, now limiter.Instant) {
+	if k.Decision.Turn != 0 {
+		c.giveBack(k, now)
+		return
+	}
 	if c.spilled != nil {
 		c.spilled.Refund(k.Rule, now, k.Decision.Seen(), k.Cost)
 	} else {
 		limiter.State(c.Numbers()).Refund(k.Rule, now, k.Decision.Seen(), k.Cost)
 	}
+}
+
+// giveBack gives back what k was promised, and reports false if that is lost.
+func (c countRef) giveBack(k *limiter.Take, now limiter.Instant) bool {
+	s, bucket := c.bucketFor(k)
+	return bucket && s.GiveBack(k.Rule, now, k.Decision.Turn, k.Cost)
 }
 
 // record updates the usage of the key after the decision on k, and marks the first denial in a

@@ -84,7 +84,7 @@ func peekAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 		if l.entry == nil {
 			l.countRef = fresh(k.Rule)
 		}
-		k.Decision = l.peek(k.Rule, now, k.Cost)
+		k.Decision = l.peekTake(k, now)
 	}
 }
 

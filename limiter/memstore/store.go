@@ -63,7 +63,7 @@ type Store struct {
 }
 
 var (
-	_ limiter.Store    = (*Store)(nil)
+	_ limiter.Promiser = (*Store)(nil)
 	_ limiter.Operator = (*Store)(nil)
 )
 
@@ -162,22 +162,35 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
-		z := s.zoneOf(k.Rule)
-		if z == nil || !k.Decision.OK || z.wasReset(k.Decision.At, now) {
-			continue
-		}
-		var key keyed.Key
-		sh := z.locate(&key, k)
-		sh.Lock()
-		if c := findLocked(sh, &key); c.entry != nil {
+		s.change(now, k, func(c countRef) {
 			c.refund(k, now)
 			d := c.peek(k.Rule, now, 1)
 			v := c.Value()
 			v.idleSince, v.resetAt = d.RetryAt, coarseSecondAfter(d.ResetAt)
-		}
-		sh.Unlock()
+		})
 	}
 	return nil
+}
+
+// GiveBack implements [limiter.Promiser]. What was taken from the overflow is lost.
+func (s *Store) GiveBack(_ context.Context, now limiter.Instant, k *limiter.Take) (back bool, err error) {
+	s.change(now, k, func(c countRef) { back = c.giveBack(k, now) })
+	return back, nil
+}
+
+// change has something given back of what k has consumed, if its count is still the same.
+func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRef)) {
+	z := s.zoneOf(k.Rule)
+	if z == nil || !k.Decision.OK || z.wasReset(k.Decision.At, now) {
+		return
+	}
+	var key keyed.Key
+	sh := z.locate(&key, k)
+	sh.Lock()
+	defer sh.Unlock()
+	if c := findLocked(sh, &key); c.entry != nil {
+		change(c)
+	}
 }
 
 // zoneOf returns the zone of r, nil when it is not an open one of s.

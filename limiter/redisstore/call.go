@@ -28,6 +28,7 @@ var (
 	refundScripts   = scripts{source: lua.Refund}
 	lendScripts     = scripts{source: lua.Lend}
 	resetScripts    = scripts{source: lua.Reset}
+	giveBackScripts = scripts{source: lua.GiveBack}
 	addQuotaScripts = scripts{source: lua.AddQuota}
 )
 
@@ -73,7 +74,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *redisconn.
 	b := s.newCall(g[0].Key, now, operation)
 	b.NewKey = consume && !s.known.has(g[0].Key)
 	for _, k := range g {
-		b.add(k.Rule, k.Cost, 0)
+		b.add(k.Rule, k.Cost, min(k.Wait, k.Rule.MaxWait.Microseconds()))
 	}
 	return b.with(&takeScripts)
 }
@@ -85,6 +86,27 @@ func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
 		b.add(k.Rule, k.Cost, string(appendEvents(nil, k.Decision.Seen())))
 	}
 	return b.with(&refundScripts)
+}
+
+// giveBackCall returns the call that gives back what k was promised: see give_back.lua.
+func (s *Store) giveBackCall(now limiter.Instant, k *limiter.Take) *redisconn.Call {
+	b := s.newCall(k.Key, now, "give back")
+	b.add(k.Rule, k.Cost, int64(k.Decision.Turn))
+	return b.with(&giveBackScripts)
+}
+
+// refundCalls returns the calls that refund g.
+func (s *Store) refundCalls(now limiter.Instant, g group) (calls []*redisconn.Call) {
+	promised := func(k *limiter.Take) bool { return k.Decision.Turn != 0 }
+	for _, k := range g {
+		if promised(k) {
+			calls = append(calls, s.giveBackCall(now, k))
+		}
+	}
+	if rest := slices.DeleteFunc(slices.Clone(g), promised); len(rest) > 0 {
+		calls = append(calls, s.refundCall(now, rest))
+	}
+	return calls
 }
 
 // lendCall returns the call that answers lease requests of one key: see lease_request.lua.
@@ -122,10 +144,12 @@ func (s *Store) newCall(key []byte, now limiter.Instant, operation any) *callBui
 
 // add adds the key and the arguments for a rule.
 func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
-	var first, second int64
+	var first, second any = 0, 0
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
-		first, second = r.Rate()
+		if first, second = r.Rate(); r.MaxWait > 0 {
+			second = fmt.Sprint(second, ":", r.MostMissing())
+		}
 	case limiter.SlidingWindow:
 		first, second = r.SubWindow(), int64(r.Algorithm.SubWindows)
 	case limiter.SlidingWindowLog:

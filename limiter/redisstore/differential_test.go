@@ -31,6 +31,26 @@ func TestSameAsMemory(t *testing.T) {
 	}
 }
 
+// TestWaitingAsInMemory does so with a bucket that mostly promises takes their turns.
+func TestWaitingAsInMemory(t *testing.T) {
+	client, back, lost := connect(t, standalone(t)), 0, 0
+	for seed := range uint64(20) {
+		memory := memstore.New(memstore.Options{})
+		t.Cleanup(memory.Close)
+		h := newHistory(t, seed, withClock(client), memory)
+		h.rules = h.rules[len(h.rules)-1:]
+		for call := range 150 {
+			if err := h.call(t); err != nil {
+				t.Fatalf("seed %d, call %d at %d: %v", seed, call, h.now, err)
+			}
+		}
+		back, lost = back+h.promised[true], lost+h.promised[false]
+	}
+	if back < 10 || lost < 10 {
+		t.Errorf("promises given back %d, lost %d, want 10 of each at least", back, lost)
+	}
+}
+
 // A history is a random sequence of calls on both stores.
 type history struct {
 	*rand.Rand
@@ -41,6 +61,8 @@ type history struct {
 	rules  []*limiter.Rule
 	last   limiter.Decision
 	taken  [][]limiter.Take // can be refunded
+
+	promised map[bool]int // promises given back, and lost
 }
 
 // algorithms are the algorithms of the rules of a history.
@@ -54,10 +76,19 @@ var algorithms = []limiter.Algorithm{
 }
 
 func newHistory(t *testing.T, seed uint64, redis *Store, memory *memstore.Store) *history {
-	h := &history{Rand: rand.New(rand.NewPCG(seed, 7)), redis: redis, memory: memory, zone: memory.Open("zone")}
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 7)), redis: redis, memory: memory, zone: memory.Open("zone"),
+		promised: make(map[bool]int)}
 	h.now = limiter.Instant(1_770_000_000_000_000 + h.Int64N(1<<50))
 	for id, a := range algorithms {
 		h.rules = append(h.rules, h.randomRule(t, uint32(id), a))
+	}
+	for id := range uint32(2) { // buckets whose takes may wait
+		r := h.randomRule(t, 100+id, limiter.Algorithm{Kind: limiter.TokenBucket})
+		if id == 1 {
+			r.Limit = limiter.Limit{Events: pick[int64](h, 3, 10, 999), Window: time.Second, Burst: pick[int64](h, 1, 5, 100)}
+		}
+		r.MaxWait = pick(h, time.Millisecond, 500*time.Millisecond, 20*time.Second, time.Minute)
+		h.rules = append(h.rules, again(t, r))
 	}
 	return h
 }
@@ -101,6 +132,11 @@ func (h *history) move() {
 
 // call makes one random call on both stores.
 func (h *history) call(t *testing.T) error {
+	if n := len(h.taken); n > 0 && h.IntN(2) == 0 {
+		if err := h.giveBack(t, h.taken[max(0, n-1-h.IntN(2))]); err != nil {
+			return err
+		}
+	}
 	h.move()
 	if h.IntN(30) == 0 {
 		if err := h.changeAndTake(t); err != nil {
@@ -151,6 +187,27 @@ func (h *history) decide(t *testing.T, takes []limiter.Take, peek bool) error {
 	}
 	if allowed && !peek {
 		h.taken = append(h.taken, answers[0])
+	}
+	return nil
+}
+
+// giveBack gives back what takes were promised on both stores.
+func (h *history) giveBack(t *testing.T, takes []limiter.Take) error {
+	for i := range takes {
+		k := &takes[i]
+		if k.Decision.Turn == 0 {
+			continue
+		}
+		inRedis, err := h.redis.GiveBack(t.Context(), h.now, k)
+		if err != nil {
+			return err
+		}
+		if inMemory, _ := h.memory.GiveBack(t.Context(), h.now, k); inRedis != inMemory {
+			return fmt.Errorf("%d of %q under %v, promised for %d: given back %t, want %t as in memory",
+				k.Cost, k.Key, k.Rule.Limit, k.Decision.Turn, inRedis, inMemory)
+		}
+		h.promised[inRedis]++
+		k.Decision.Turn = h.now // it is not given back again
 	}
 	return nil
 }
@@ -223,8 +280,19 @@ func (h *history) changeLimit(t *testing.T, inUse func(*limiter.Rule, string) bo
 	}
 	l.Events = min(l.Events, limiter.MaxEvents)
 	h.rules[i] = mustRule(t, r.ID, r.Algorithm, l)
-	h.rules[i].Zone = h.zone
+	h.rules[i].Zone, h.rules[i].MaxWait = h.zone, r.MaxWait
+	h.rules[i] = again(t, h.rules[i])
 	return h.rules[i]
+}
+
+// again returns a rule after its fields were changed.
+func again(t *testing.T, r *limiter.Rule) *limiter.Rule {
+	t.Helper()
+	changed, err := limiter.NewRule(*r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
 }
 
 // keys are those of a history.
@@ -235,13 +303,14 @@ func (h *history) randomKey() string { return pick(h, keys...) }
 // randomTakes returns takes of some rules by few keys.
 func (h *history) randomTakes() []limiter.Take {
 	var takes []limiter.Take
-	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(3)] {
+	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {
 		r := h.rules[i]
 		limit := r.Capacity()
 		takes = append(takes, limiter.Take{
 			Rule: r,
 			Key:  []byte(h.randomKey()),
 			Cost: pick(h, 1, 1, 2, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
+			Wait: pick(h, 0, r.MaxWait.Microseconds(), h.Int64N(2*r.MaxWait.Microseconds()+1)),
 		})
 	}
 	return takes

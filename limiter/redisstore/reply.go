@@ -28,11 +28,18 @@ func readTakes(reply any, g group, consume bool) (result, error) {
 		return result{}, err
 	}
 	for i, k := range g {
-		d := a.counts[i].Peek(k.Rule, k.Cost)
-		if d.Breach = k.Decision.Breach; consume && a.allowed {
+		if consume && a.allowed {
+			d := a.counts[i].Peek(k.Rule, k.Cost)
 			d.OK, d.RetryAt = true, d.At // d is about another such take
+			if k.Wait > 0 {
+				d.Turn = a.counts[i].Turn(k.Rule)
+			}
+			k.Decision = d
+			continue
 		}
-		k.Decision = d
+		breach := k.Decision.Breach
+		k.Decision = a.counts[i].PeekWaiting(k.Rule, k.Cost, k.Wait)
+		k.Decision.Breach = breach
 	}
 	return a, nil
 }
@@ -40,8 +47,12 @@ func readTakes(reply any, g group, consume bool) (result, error) {
 // rollBack changes the decisions of g, which was consumed, to those of a group that was not.
 func (a result) rollBack(g group) {
 	for i, k := range g {
-		a.counts[i].Cancel(k.Rule, limiter.Events{At: k.Decision.At, N: k.Cost})
-		k.Decision = a.counts[i].Peek(k.Rule, k.Cost)
+		if k.Decision.Turn != 0 {
+			a.counts[i].TakeBack(k.Cost)
+		} else {
+			a.counts[i].Cancel(k.Rule, limiter.Events{At: k.Decision.At, N: k.Cost})
+		}
+		k.Decision = a.counts[i].PeekWaiting(k.Rule, k.Cost, k.Wait)
 	}
 }
 

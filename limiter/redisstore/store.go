@@ -31,7 +31,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-var _ limiter.Lender = (*Store)(nil)
+var (
+	_ limiter.Lender   = (*Store)(nil)
+	_ limiter.Promiser = (*Store)(nil)
+)
 
 // A Store is a [limiter.Lender] in Redis. It has no goroutines and nothing to close. Use [New].
 type Store struct {
@@ -90,9 +93,9 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	denied := func(k limiter.Take) bool { return !k.Decision.OK }
 	groups := groupByKey(slices.DeleteFunc(slices.Clone(takes), denied))
-	calls := make([]*redisconn.Call, len(groups))
-	for i, g := range groups {
-		calls[i] = s.refundCall(now, g)
+	var calls []*redisconn.Call
+	for _, g := range groups {
+		calls = append(calls, s.refundCalls(now, g)...)
 	}
 	s.client.Do(ctx, calls...)
 	for _, c := range calls {
@@ -101,6 +104,20 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 		}
 	}
 	return nil
+}
+
+// GiveBack implements [limiter.Promiser].
+func (s *Store) GiveBack(ctx context.Context, now limiter.Instant, k *limiter.Take) (back bool, err error) {
+	c := s.giveBackCall(now, k)
+	s.client.Do(ctx, c)
+	if err := late(c.Err); err != nil {
+		return false, err
+	}
+	r := newReader(c.Reply)
+	back = r.next() == 1
+	foreign, err := r.end("give_back.lua")
+	s.foreign.Add(uint64(foreign))
+	return back && err == nil, err
 }
 
 // decide decides takes as one. With consume it also consumes them when all are allowed.
@@ -137,7 +154,7 @@ func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []grou
 	var calls []*redisconn.Call
 	for i, g := range groups {
 		if results[i].allowed {
-			calls = append(calls, s.refundCall(now, g))
+			calls = append(calls, s.refundCalls(now, g)...)
 			results[i].rollBack(g)
 		}
 	}

@@ -54,6 +54,26 @@ local function held(parts, passed, p, q)
   local events, numerator = given(math.ceil(us / SHARES), p, q)
   return current.events + previous.events + events, numerator
 end
+local function accruesIn(us, at, fraction, parts, p, q)
+  local elapsed = us
+  if parts then
+    local now = math.min(us, parts.ends - at)
+    local later = math.min(us - now, parts.length)
+    elapsed = math.floor(now * (SHARES - sharesOf(parts)) / SHARES)
+      + math.floor(later * (SHARES - parts.current.shares) / SHARES) + us - now - later
+  end
+  local events, numerator = given(elapsed, p, q)
+  return fraction + numerator >= q and events + 1 or events
+end
+local function promises(wait, at, cost, missing, fraction, parts, p, q, capacity)
+  if wait == 0 or cost > capacity then return false end
+  if parts then
+    local us = 2 * parts.length * sharesOf(parts) - parts.current.offset - parts.previous.offset
+    local most, ahead = given(math.ceil(us / SHARES), p, q)
+    if parts.current.events + parts.previous.events + most + (ahead > 0 and 1 or 0) + cost > capacity then return false end
+  end
+  return missing + cost - capacity <= math.min(accruesIn(wait, at, fraction, parts, p, q), MOST - capacity)
+end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
 if stored[1] then
@@ -64,7 +84,11 @@ if stored[1] then
 end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
-local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
+local p_1, q_1, most_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1]), nil
+if not q_1 then
+  local q, most = string.match(ARGV[7 * 1 + 1], '^(%d+):(%d+)$')
+  q_1, most_1 = tonumber(q), tonumber(most)
+end
 local missing_1, fraction_1, aside_1 = 0, 0, 0
 local parts_1, share_1 = nil, 0
 if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
@@ -106,9 +130,8 @@ do
   repeat
     local restored, now = lost, lost and taken or now
     do
-  if missing_1 > 2 * capacity_1 then
-    missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
-  end
+  local most = most_1 or 2 * capacity_1
+  if missing_1 > most then missing_1, aside_1 = most, aside_1 + missing_1 - most end
   local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
@@ -170,7 +193,7 @@ if #ARGV[7 * 1 + 2] > 35 then
     for at = 36, 55, 19 do
       local n, taken, spent, share = struct.unpack('>I5I7I5I2', lease, at)
       if taken >= (created or 0) then
-        if parts_1 and taken < parts_1.ends and taken >= parts_1.ends - 2 * parts_1.length then
+        if parts_1 and not (most_1 and missing_1 > capacity_1) and taken < parts_1.ends and taken >= parts_1.ends - 2 * parts_1.length then
   local slot, start = parts_1.current, parts_1.ends - parts_1.length
   if taken < start then slot, start = parts_1.previous, start - parts_1.length end
   local offset = share * (taken - start)
@@ -216,7 +239,7 @@ end
     if n > 0 and taken >= (created or 0) then
       local lacked = seen_at == taken and math.max(n, seen) or n
       
-      if taken <= at_1 then
+      if taken <= at_1 and not (most_1 and missing_1 > capacity_1) then
   local events, fraction = given(at_1 - taken, p_1, q_1)
   if lacked > n then
     if fraction > fraction_1 then events = events + 1 end
@@ -280,7 +303,7 @@ do
     local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
     room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  if room >= 2 then
+  if room >= 2 and not (most_1 and missing_1 > capacity_1) then
     local lasts, slot = t.ends + length - at_1, t.current
     want_1 = math.min(want_1, room)
     local whole = given(room - want_1, q_1, p_1)

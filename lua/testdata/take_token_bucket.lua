@@ -54,6 +54,26 @@ local function held(parts, passed, p, q)
   local events, numerator = given(math.ceil(us / SHARES), p, q)
   return current.events + previous.events + events, numerator
 end
+local function accruesIn(us, at, fraction, parts, p, q)
+  local elapsed = us
+  if parts then
+    local now = math.min(us, parts.ends - at)
+    local later = math.min(us - now, parts.length)
+    elapsed = math.floor(now * (SHARES - sharesOf(parts)) / SHARES)
+      + math.floor(later * (SHARES - parts.current.shares) / SHARES) + us - now - later
+  end
+  local events, numerator = given(elapsed, p, q)
+  return fraction + numerator >= q and events + 1 or events
+end
+local function promises(wait, at, cost, missing, fraction, parts, p, q, capacity)
+  if wait == 0 or cost > capacity then return false end
+  if parts then
+    local us = 2 * parts.length * sharesOf(parts) - parts.current.offset - parts.previous.offset
+    local most, ahead = given(math.ceil(us / SHARES), p, q)
+    if parts.current.events + parts.previous.events + most + (ahead > 0 and 1 or 0) + cost > capacity then return false end
+  end
+  return missing + cost - capacity <= math.min(accruesIn(wait, at, fraction, parts, p, q), MOST - capacity)
+end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
 if stored[1] then
@@ -64,7 +84,11 @@ if stored[1] then
 end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
-local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
+local p_1, q_1, most_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1]), nil
+if not q_1 then
+  local q, most = string.match(ARGV[7 * 1 + 1], '^(%d+):(%d+)$')
+  q_1, most_1 = tonumber(q), tonumber(most)
+end
 local missing_1, fraction_1, aside_1 = 0, 0, 0
 local parts_1, share_1 = nil, 0
 if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
@@ -95,9 +119,8 @@ if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
 parts_1 = nil
 end
 do
-  if missing_1 > 2 * capacity_1 then
-    missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
-  end
+  local most = most_1 or 2 * capacity_1
+  if missing_1 > most then missing_1, aside_1 = most, aside_1 + missing_1 - most end
   local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
@@ -145,7 +168,8 @@ if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 the
   until not ended
 end
 left_1 = capacity_1 - missing_1
-local allows_1 = cost_1 <= left_1
+local allows_1 = cost_1 <= left_1 or most_1 and promises(tonumber(ARGV[7 * 1 + 2]), at_1, cost_1, missing_1, fraction_1, parts_1, p_1, q_1,
+  capacity_1)
 local takes, allowed = ARGV[2] == 'take', allows_1
 if not allows_1 and cost_1 <= capacity_1 then
   local leave = cost_1 - left_1

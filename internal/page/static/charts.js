@@ -109,7 +109,7 @@ export function decisionCharts(history, zone, hello, live) {
   const of = zone ? `zone ${zone}` : "all zones";
   return html`<div class="charts">
     <${Chart} key=${"o" + zone} live=${live} title=${`Decisions of ${of}`} unit="requests per second" times=${times} series=${[
-      { label: "admitted", color: "--accent", values: outcome("admitted", "allowed", "would_reject", "would_deny") },
+      { label: "admitted", color: "--accent", values: outcome("admitted", "queued", "allowed", "would_reject", "would_deny") },
       { label: "rejected", color: "--bad", values: outcome("rejected", "denied", "overloaded") },
       { label: "without Redis", color: "--warn", values: outcome("degraded", "unavailable") },
     ]} note="This node. Figures are kept from the first viewer on, for 15 minutes." />

@@ -1,0 +1,176 @@
+package evaluate
+
+import (
+	"context"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A mayWait is a take that may wait for its turn.
+type mayWait struct {
+	index   int // in Evaluation.takes
+	zone    *usage.Zone
+	entered bool          // it counts among those that wait
+	waited  time.Duration // for a window
+}
+
+// waitOf returns for how many µs the take of a charge may wait for its turn. In emergency mode,
+// nobody waits. What reserves events waits for other reservations instead.
+func (e *Evaluation) waitOf(c *zone.Charge) int64 {
+	if c.Wait == 0 || c.Counts != nil || c.Policy.Rule == nil || e.state.emergency {
+		return 0
+	}
+	return c.Policy.WaitFor(c.Wait, usage.MostOfKey)
+}
+
+// addWait lets the newest take wait for its turn.
+func (e *Evaluation) addWait(z *usage.Zone, wait int64) {
+	last := len(e.takes) - 1
+	e.takes[last].Wait = wait
+	e.mayWait = append(e.mayWait, mayWait{index: last, zone: z})
+}
+
+// enterQueues counts the request among those that wait, before it is known whether it has to: a turn
+// is never given up because too many wait. A take for which there is no room does not wait.
+func (e *Evaluation) enterQueues() {
+	for i := range e.mayWait {
+		w := &e.mayWait[i]
+		if w.entered = w.zone.Waits.Begin(); !w.entered {
+			e.takes[w.index].Wait = 0
+		}
+	}
+}
+
+// leaveQueues ends what enterQueues has begun.
+func (e *Evaluation) leaveQueues() {
+	for i := range e.mayWait {
+		if w := &e.mayWait[i]; w.entered {
+			w.zone.Waits.End()
+			w.entered = false
+		}
+	}
+}
+
+// countFull counts a request that is denied and might have waited, were there room.
+func (e *Evaluation) countFull() {
+	for i := range e.mayWait {
+		if w := &e.mayWait[i]; !w.entered && !e.takes[w.index].Decision.OK {
+			w.zone.Waits.Full.Add(1)
+		}
+	}
+}
+
+// takeAtRetry takes once more if windows have denied the request and admit it within the wait. now
+// and failed are those of the first decision. It returns those of the last one.
+func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error) {
+	delay := e.untilRetry()
+	if delay == 0 {
+		return now, failed
+	}
+	if err := e.sleep(delay); err != nil {
+		return now, err
+	}
+	for i := range e.mayWait {
+		w := &e.mayWait[i]
+		k := &e.takes[w.index]
+		k.Wait = max(0, k.Wait-delay.Microseconds())
+		if !k.Decision.OK {
+			w.waited = delay
+			e.handler.Store.DropDenial(k.Rule, k.Key)
+		}
+	}
+	now = time.Now()
+	return now, e.takeFromStore(now)
+}
+
+// untilRetry returns how long it is until the takes that are denied can succeed; 0: they must not
+// wait for that. A bucket that denies a take has promised more than the take may wait for.
+func (e *Evaluation) untilRetry() (delay time.Duration) {
+	for i := range e.takes {
+		k := &e.takes[i]
+		d := &k.Decision
+		if d.OK || k.Err != nil {
+			continue
+		}
+		until := int64(d.RetryAt - d.At)
+		if k.Rule.Algorithm.Kind == limiter.TokenBucket || d.RetryAt == limiter.Never || d.Source.WithoutStore() || until > k.Wait {
+			return 0
+		}
+		delay = max(delay, time.Duration(until)*time.Microsecond)
+	}
+	return delay
+}
+
+// waitForTurn waits until the events are there that the takes were promised. If the client leaves
+// before, it gives them back, and returns an error.
+func (e *Evaluation) waitForTurn() error {
+	delay := time.Duration(0)
+	for i := range e.takes {
+		if d := &e.takes[i].Decision; d.Turn != 0 {
+			delay = max(delay, time.Duration(d.Turn-d.At)*time.Microsecond)
+		}
+	}
+	if delay > 0 {
+		if err := e.sleep(delay); err != nil {
+			e.giveBackTurns()
+			return err
+		}
+	}
+	now, results := limiter.At(time.Now()), e.results()
+	for i := range results {
+		r := &results[i]
+		if r.Decision.Turn != 0 {
+			r.Waited += delay
+		}
+		if delay > 0 {
+			r.Decision.At = now // what is told relative to the decision is so to now
+		}
+		if r.Waited > 0 {
+			r.Zone.Waits.Waited(r.Waited)
+		}
+	}
+	return nil
+}
+
+// giveBackTurns gives back what was promised to a client that has left.
+func (e *Evaluation) giveBackTurns() {
+	for i := range e.mayWait {
+		w := &e.mayWait[i]
+		k := &e.takes[w.index]
+		if k.Decision.Turn == 0 {
+			continue
+		}
+		back, err := e.handler.Store.GiveBack(context.WithoutCancel(e.HTTP.Context()), time.Now(), k)
+		if back && err == nil {
+			w.zone.Waits.GivenBack.Add(1)
+		} else {
+			w.zone.Waits.Lost.Add(1)
+		}
+	}
+}
+
+// sleep waits for d, and returns an error if the client leaves before.
+func (e *Evaluation) sleep(d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	ctx := e.HTTP.Context()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// waitedFor returns how long the take of an index has waited for a window.
+func (e *Evaluation) waitedFor(index int) time.Duration {
+	for i := range e.mayWait {
+		if w := &e.mayWait[i]; w.index == index {
+			return w.waited
+		}
+	}
+	return 0
+}

@@ -1,0 +1,101 @@
+package lease
+
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A take that may wait for its turn is decided by the account as long as that can admit it, or knows
+// that its turn would come too late. Else the lender decides it by itself, as it would under a strict
+// rule: only the lender knows what the bucket has promised. Parts that this node and others hold by
+// then are spent beside, until they end. While the bucket has promised anything, none is granted.
+
+// waits reports whether t may wait for its turn.
+func (t *takeState) waits() bool {
+	return t.Wait > 0 && t.Rule.MaxWait > 0 && t.Rule.Algorithm.Kind == limiter.TokenBucket
+}
+
+// wait returns for how many µs t may wait.
+func (t *takeState) wait() int64 { return waitOf(t.Take) }
+
+func waitOf(k *limiter.Take) int64 {
+	if k.Rule.Algorithm.Kind != limiter.TokenBucket {
+		return 0
+	}
+	return max(0, min(k.Wait, k.Rule.MaxWait.Microseconds()))
+}
+
+// takeWaiting is take for a take that may wait for wait µs.
+func (a account) takeWaiting(r *limiter.Rule, now instant, cost, wait int64, d *limiter.Decision) (decided bool) {
+	if wait > 0 && a.appliesTo(r) && a.denies(r, now, cost) {
+		if !a.deniesTurn(now, wait) {
+			return false
+		}
+		a.repeatDenial(d, r, now, cost)
+		soonerBy(d, wait)
+		return true
+	}
+	return a.take(r, now, cost, d)
+}
+
+// peekWaiting is peek for a take that may wait for wait µs.
+func (a account) peekWaiting(r *limiter.Rule, now instant, cost, wait int64, d *limiter.Decision) (known bool) {
+	known = a.peek(r, now, cost, d)
+	if known && !d.OK && wait > 0 {
+		if !a.deniesTurn(now, wait) {
+			return false
+		}
+		soonerBy(d, wait)
+	}
+	return known
+}
+
+// deniesTurn reports whether the remembered denial is about longer than wait µs.
+func (a account) deniesTurn(now instant, wait int64) bool { return now.plus(wait) < a.retryAt }
+
+// soonerBy moves the retry instant of a denial to the one at which a take is promised a turn that may
+// wait for wait µs.
+func soonerBy(d *limiter.Decision, wait int64) {
+	if !d.OK && d.RetryAt != limiter.Never {
+		d.RetryAt = max(d.At+1, d.RetryAt-limiter.Instant(wait))
+	}
+}
+
+// concludeTurn notes in its account what the lender has decided on a take that may wait. A denial is
+// remembered as one of a take that does not, which has the later retry instant. sent is when the
+// lender was asked.
+func (s *Store) concludeTurn(t *takeState, sent, now instant) {
+	if t.zone == nil || !t.waits() {
+		return
+	}
+	t.withAccount(func(a account) {
+		if !a.appliesTo(t.Rule) {
+			a.switchLimit(t.Rule)
+		}
+		switch {
+		case t.Err != nil:
+		case !t.Decision.OK:
+			l := limiter.LeaseRequest{Rule: t.Rule, Need: t.Cost, Decision: t.Decision}
+			if l.Decision.RetryAt != limiter.Never {
+				l.Decision.RetryAt += limiter.Instant(t.wait())
+			}
+			a.deny(sent, now, &l, 0)
+			soonerBy(&l.Decision, t.wait())
+			t.Decision = l.Decision
+		case t.Decision.Turn == 0:
+			a.clearDenial()
+			a.addTaken(t.Cost)
+			t.needsRefill = a.needsRefill(t.Rule, now, s.roundTrip.Load())
+		}
+	})
+}
+
+// GiveBack implements [limiter.Promiser]. The lender gives back what it has promised.
+func (s *Store) GiveBack(ctx context.Context, now limiter.Instant, k *limiter.Take) (back bool, err error) {
+	p, promises := s.lender.(limiter.Promiser)
+	if !promises || k.Decision.Turn == 0 {
+		return false, nil
+	}
+	return p.GiveBack(ctx, now, k)
+}

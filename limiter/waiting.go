@@ -1,0 +1,208 @@
+package limiter
+
+import (
+	"context"
+	"time"
+)
+
+// A take that may wait for its turn is promised an instant by a token bucket. It consumes its cost
+// at once, so that the bucket lacks more than its capacity: its level is negative. The instant is
+// the one at which the level is no longer negative, if nothing else is taken. So the instants of a
+// bucket lie in the order of its takes, and as far apart as its rate allows. What a bucket lacks is
+// at most its capacity and what accrues in Rule.MaxWait.
+//
+// What was promised and has not begun is not among what the bucket lacks by itself: it is known only
+// by the level. So nothing that raises the level may happen while it is negative, except that time
+// passes. A refund would have more begin at an instant than the limit allows, and so would a part
+// that is returned, as the promised instants were worked out with it. Both are lost then. The newest
+// promise alone may go back: the bucket is then as it was before.
+
+// maxWait is the longest Rule.MaxWait.
+const maxWait = time.Hour
+
+// A Promiser is a [Store] that promises takes their turns: see Take.Wait.
+type Promiser interface {
+	Store
+
+	// GiveBack gives back the events of a take that was promised a turn and does not use it. It reports
+	// false if they are lost, because the bucket has promised more since, or the turn has come.
+	GiveBack(ctx context.Context, now Instant, take *Take) (back bool, err error)
+}
+
+// promisable returns how many events a bucket can promise, rounded up.
+func (r *Rule) promisable() int64 {
+	if r.MaxWait == 0 || r.Algorithm.Kind != TokenBucket {
+		return 0
+	}
+	return min(mulDivUp(r.MaxWait.Microseconds(), r.refill, r.per), maxConsumed-r.capacity)
+}
+
+// WaitFor returns for how many µs a take may wait of which the wait is configured. So long only most
+// events of a bucket can wait at a time.
+func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
+	us := wait.Microseconds()
+	if r.Algorithm.Kind == TokenBucket {
+		us = min(us, r.TimeFor(most))
+	}
+	return us
+}
+
+// MostMissing returns the most that a bucket lacks under r. What it lacks beyond is set aside.
+func (r *Rule) MostMissing() int64 { return r.mostMissing }
+
+// Promisable returns how many events a bucket may lack beyond its capacity when takes of it may wait
+// for us µs: it has accrued a fraction of the next event.
+func (r *Rule) Promisable(us, fraction int64) int64 {
+	events, _ := mulAddDiv(min(us, r.MaxWait.Microseconds()), r.refill, fraction, r.per)
+	return min(events, r.promisable())
+}
+
+// promised reports whether the bucket has promised events whose turn has not come.
+func (b *tokenBucket) promised(r *Rule) bool { return r.MaxWait > 0 && b.missing > r.capacity }
+
+// promises reports whether a take of cost events can have a turn within wait µs. b is as of now.
+func (b *tokenBucket) promises(r *Rule, cost, wait int64) bool {
+	n := b.missing + cost - r.capacity
+	return n <= 0 || wait > 0 && cost <= r.capacity && n <= r.Promisable(wait, b.part)
+}
+
+// takeWaiting is take for a take that may wait for wait µs.
+func (b *tokenBucket) takeWaiting(d *Decision, r *Rule, now Instant, cost, wait int64, consume bool) (write bool) {
+	wait = min(wait, r.MaxWait.Microseconds())
+	moved := b.advance(r, now)
+	ok := b.promises(r, cost, wait)
+	turn := b.turn(r, cost)
+	if ok && consume {
+		b.missing += cost
+	}
+	if b.decide(d, r, ok, cost); ok {
+		d.Turn = turn
+	}
+	d.retryWaiting(wait)
+	return ok || moved
+}
+
+// turn returns the instant at which a take of cost events has its turn, 0 if that is now.
+func (b *tokenBucket) turn(r *Rule, cost int64) Instant {
+	if n := b.missing + cost - r.capacity; n > 0 && cost <= r.capacity {
+		return b.accrued(r, n)
+	}
+	return 0
+}
+
+// retryWaiting moves the retry instant of a denial to the one from which on the take is promised a
+// turn.
+func (d *Decision) retryWaiting(wait int64) {
+	if !d.OK && d.RetryAt != Never {
+		d.RetryAt = max(d.At+1, d.RetryAt-Instant(max(0, wait)))
+	}
+}
+
+// giveBack gives back a promise of cost events for the instant turn if it is the newest, and reports
+// whether it is.
+func (b *tokenBucket) giveBack(r *Rule, now, turn Instant, cost int64) bool {
+	b.advance(r, now)
+	n := b.missing - r.capacity
+	if !b.promised(r) || cost > b.missing || turn <= b.at {
+		return false
+	}
+	if events, _ := mulAddDiv(int64(turn-b.at), r.refill, b.part, r.per); events < n {
+		return false // others come after it
+	}
+	b.missing -= cost
+	return true
+}
+
+// TakeWaiting is Take for a take that may wait for wait µs: see Take.Wait.
+func (s State) TakeWaiting(r *Rule, now Instant, cost, wait int64) Decision {
+	return s.takeWaiting(r, now, cost, wait, true)
+}
+
+// PeekWaiting returns what TakeWaiting would, and consumes nothing.
+func (s State) PeekWaiting(r *Rule, now Instant, cost, wait int64) Decision {
+	return s.takeWaiting(r, now, cost, wait, false)
+}
+
+func (s State) takeWaiting(r *Rule, now Instant, cost, wait int64, consume bool) (d Decision) {
+	if wait <= 0 || r.Algorithm.Kind != TokenBucket {
+		return s.take(r, now, cost, consume)
+	}
+	b := bucketIn(s)
+	if b.takeWaiting(&d, r, now, cost, wait, consume) && consume {
+		b.save(s)
+	}
+	return d
+}
+
+// GiveBack gives back what a take was promised for the instant turn, and reports false if that is
+// lost: see [Promiser].
+func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
+	if r.Algorithm.Kind != TokenBucket {
+		return false
+	}
+	b := bucketIn(s)
+	back := b.giveBack(r, now, turn, cost)
+	if back {
+		b.save(s)
+	}
+	return back
+}
+
+// mostHeld returns how many events nodes can hold when the parts end, rounded up.
+func (p *Parts) mostHeld(r *Rule) int64 {
+	us := 2*p.Length*p.shares() - p.Current.Offset - p.Previous.Offset
+	events, fraction := mulAddDiv((us+Shares-1)/Shares, r.refill, 0, r.per)
+	if fraction > 0 {
+		events++
+	}
+	return p.Current.Events + p.Previous.Events + events
+}
+
+// turn returns the instant at which a take of cost events has its turn, 0 if that is now, and Never if
+// the bucket must not promise one: beside what nodes can hold there is no room for the cost. So when
+// its turn comes, the bucket and its parts hold no more than the capacity together.
+func (b *remoteBucket) turn(r *Rule, cost int64) Instant {
+	switch n := b.missing + cost - r.capacity; {
+	case n <= 0:
+		return 0
+	case cost > r.capacity, cost > 0 && b.open() && b.mostHeld(r)+cost > r.capacity:
+		return Never
+	default:
+		return b.accrued(r, n)
+	}
+}
+
+// PeekWaiting returns the answer to a take of cost events that may wait for wait µs.
+func (s RemoteCount) PeekWaiting(r *Rule, cost, wait int64) Decision {
+	b, bucket := s.count.(*remoteBucket)
+	wait = min(wait, r.MaxWait.Microseconds())
+	if !bucket || wait <= 0 {
+		return s.Peek(r, cost)
+	}
+	var d Decision
+	turn := b.turn(r, cost)
+	ok := turn <= b.at+Instant(wait) && b.missing+cost <= maxConsumed
+	if b.decide(&d, r, ok, cost); ok {
+		d.Turn = turn
+	} else if turn != Never {
+		d.RetryAt = turn
+		d.retryWaiting(wait)
+		d.capRetry(b.leasedUntil())
+	}
+	return d
+}
+
+// Turn returns the turn of the newest take, which s has consumed; 0 if that is now.
+func (s RemoteCount) Turn(r *Rule) (turn Instant) {
+	if b, bucket := s.count.(*remoteBucket); bucket && b.promised(r) {
+		return b.turn(r, 0)
+	}
+	return 0
+}
+
+// TakeBack takes back what the newest take was promised.
+func (s RemoteCount) TakeBack(cost int64) {
+	if b, bucket := s.count.(*remoteBucket); bucket {
+		b.missing -= cost
+	}
+}
