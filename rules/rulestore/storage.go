@@ -206,7 +206,11 @@ func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) erro
 	if err := s.checkNewest(ctx, after); err != nil {
 		return err // without the lock, for which nodes wait a second
 	}
-	return s.withLock(ctx, func(locked time.Time) error { return s.writeLocked(ctx, v, after, locked) })
+	d, err := s.cache.encode(v.Document) // without the lock, too: a long document takes a while
+	if err != nil {
+		return err
+	}
+	return s.withLock(ctx, func(locked time.Time) error { return s.writeLocked(ctx, v, d, after, locked) })
 }
 
 // Clear implements [rules.Copy].
@@ -249,8 +253,8 @@ func (s *Storage) checkNewest(ctx context.Context, number int64) error {
 	return err
 }
 
-// writeLocked writes v. The lock of the storage was got at the instant locked.
-func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64, locked time.Time) error {
+// writeLocked writes v, whose document is d. The lock of the storage was got at the instant locked.
+func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, d *encodedDocument, after int64, locked time.Time) error {
 	x, err := s.index(ctx)
 	if err != nil {
 		return err
@@ -261,7 +265,7 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 	if x.newest() != after || found {
 		return rules.ErrConflict
 	}
-	name, err := s.storeDocument(ctx, x, v.Document)
+	name, err := s.storeDocument(ctx, x, v.Document, d)
 	if err != nil {
 		return err
 	}
@@ -286,12 +290,10 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 	return nil
 }
 
-// storeDocument stores a document unless the index has it, and adds it to the index.
-func (s *Storage) storeDocument(ctx context.Context, x *storageIndex, document *rules.Document) (name string, err error) {
-	d, err := s.cache.encode(document)
-	if err != nil {
-		return "", err
-	}
+// storeDocument stores a document, encoded as d, unless the index has it, and adds it to the index.
+func (s *Storage) storeDocument(
+	ctx context.Context, x *storageIndex, document *rules.Document, d *encodedDocument,
+) (name string, err error) {
 	_, isStored := x.Documents[d.name]
 	if _, hasBase := x.Documents[d.base]; !isStored && (d.data == nil || d.base != "" && !hasBase) {
 		if d, err = encode(document); err != nil { // the storage has lost the known one

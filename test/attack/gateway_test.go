@@ -5,6 +5,7 @@
 package attack
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -104,14 +105,14 @@ func (g *gateway) load(t *testing.T, text string) {
 	}
 }
 
-// log returns what Caddy has logged.
+// log returns the whole lines that Caddy has logged.
 func (g *gateway) log(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(g.logFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return string(text[:bytes.LastIndexByte(text, '\n')+1])
 }
 
 // logged returns the fields of the log lines with this message.
