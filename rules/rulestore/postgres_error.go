@@ -79,7 +79,7 @@ var remedies = map[string]string{
 	"3D000": "use createdb to create it, or another database in the URL",
 	"42501": "use GRANT for the user of the URL, as docs/operate/postgres.md says",
 	"42704": "use only parameters in the URL that PostgreSQL knows",
-	"53300": "use a greater max_connections: each node needs up to 5",
+	"53300": "use a greater max_connections: each node needs up to 6",
 	"55P03": "a transaction has changed rules in SQL and has not ended: use COMMIT or ROLLBACK there; " +
 		"pg_stat_activity shows it",
 }
