@@ -1,5 +1,7 @@
 package limiter
 
+import "math"
+
 // A tokenBucket counts what a bucket of Burst events lacks. It refills at Events per Window.
 //
 // The refill is exact: whole events and the fraction of the next one are separate, the fraction as
@@ -16,6 +18,9 @@ package limiter
 //
 // A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
 // that are given back to it are first those that are set aside, which do not count anyway.
+//
+// What is charged counts in full, also beyond twice the capacity, as long as the limit stays the
+// same.
 type tokenBucket struct {
 	at      Instant // the newest reading of the clock, up to which the refill is accounted for
 	missing int64   // whole events that the bucket lacks
@@ -26,11 +31,15 @@ type tokenBucket struct {
 // An aside is how many missing events are set aside, in 40 bits, and above them the lower bits of
 // the capacity under which they are. It is 0 when there are none. Limits whose capacities differ by
 // a multiple of 2^23 are not told apart.
+//
+// It is negative if events were charged under this capacity, so that none are set aside.
 type aside int64
 
 const (
 	asideBits    = 40
 	capacityBits = 23
+
+	charged aside = math.MinInt64 // the highest bit
 )
 
 // maxConsumed is the most that is ever consumed of a limit: stores keep it in five bytes.
@@ -46,7 +55,20 @@ func newAside(r *Rule, n int64) aside {
 func (a aside) events() int64 { return int64(a & maxConsumed) }
 
 // under reports whether the events are set aside under the limit of r.
-func (a aside) under(r *Rule) bool { return a == newAside(r, a.events()) }
+func (a aside) under(r *Rule) bool { return int64(a>>asideBits)&(1<<capacityBits-1) == r.capacity&(1<<capacityBits-1) }
+
+// asCharged returns a for a bucket that lacks what was charged under the limit of r.
+func (a aside) asCharged(r *Rule) aside {
+	return charged | aside(r.capacity&(1<<capacityBits-1)<<asideBits|a.events())
+}
+
+// less returns a without n of its events.
+func (a aside) less(r *Rule, n int64) aside {
+	if a < 0 {
+		return a - aside(n)
+	}
+	return newAside(r, a.events()-n)
+}
 
 func bucketIn(s State) tokenBucket {
 	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], aside: aside(s[3])}
@@ -66,7 +88,10 @@ func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
 		b.aside = 0
 	}
-	if over := b.missing - 2*r.capacity; over > 0 {
+	switch over := b.missing - 2*r.capacity; {
+	case over <= 0 && b.aside < 0:
+		b.aside = newAside(r, b.aside.events())
+	case over > 0 && b.aside >= 0:
 		b.missing -= over
 		b.aside = newAside(r, b.aside.events()+over)
 	}
@@ -85,6 +110,13 @@ func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 	}
 	b.part = part
 	return false
+}
+
+// charge consumes cost events, whatever the limit allows.
+func (b *tokenBucket) charge(r *Rule, cost int64) {
+	if b.missing = min(b.missing+cost, maxConsumed); b.missing > 2*r.capacity {
+		b.aside = b.aside.asCharged(r)
+	}
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket: the first µs at which
@@ -154,7 +186,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	}
 	if back := min(before-b.missing, b.aside.events()); back > 0 && before > r.capacity {
 		b.missing += back
-		b.aside = newAside(r, b.aside.events()-back)
+		b.aside = b.aside.less(r, back)
 	}
 	if b.missing <= 0 {
 		b.missing, b.part = 0, 0

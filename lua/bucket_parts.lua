@@ -84,7 +84,8 @@ if parts_N and taken < parts_N.ends and taken >= parts_N.ends - 2 * parts_N.leng
 end
 
 ---- lend
--- Grants want_N events at once, and as much of the share that is asked for as there is.
+-- Grants want_N events at once, and as much of the share that is asked for as there is. A bucket
+-- that lacks more than its capacity lends nothing until it has got that back.
 do
   local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
   local t, room, granted = parts_N, 0, 0
@@ -92,7 +93,7 @@ do
     t = {ends = at_N - at_N % length + length, length = length,
       current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  if length > 0 and t.length == length and incarnation > 0 then -- else nothing could be returned
+  if missing_N <= capacity_N and length > 0 and t.length == length and incarnation > 0 then -- else nothing could be returned
     local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
     local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
     room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)

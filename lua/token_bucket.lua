@@ -3,13 +3,14 @@
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
 --   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. While parts are open, 35
---   more. While the bucket lacks more than counts, 8 more: what is set aside 5, and the lower bits
---   of the capacity for which it is 3. With more than 64 bytes, Redis would make the hash a table
+--   more. While the bucket lacks more than twice its capacity, 8 more: what is set aside 5, and the
+--   lower 23 bits of the capacity for which it is, under one that says whether the rest was charged,
+--   3. With more than 64 bytes, Redis would make the hash a table
 -- reply: missing; fraction; the parts
 
 ---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
-local missing_N, fraction_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
+local missing_N, fraction_N, aside_N, charged_N = 0, 0, 0, false -- see limiter/token_bucket.go
 local parts_N, share_N = nil, 0
 if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
   local seconds, mixed, low
@@ -21,8 +22,9 @@ if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
   if #VALUE == 28 or #VALUE == 63 then
     local under
     aside_N, under = struct.unpack('>I5I3', VALUE, #VALUE - 7)
-    if under ~= capacity_N % 8388608 then
-      missing_N, aside_N = math.min(missing_N + aside_N, MOST), 0
+    charged_N = under >= 8388608
+    if under % 8388608 ~= capacity_N % 8388608 then
+      missing_N, aside_N, charged_N = math.min(missing_N + aside_N, MOST), 0, false
     end
   end
   if #VALUE >= 55 then
@@ -31,12 +33,12 @@ if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
 end
 
 ---- clear
-missing_N, fraction_N, aside_N = 0, 0, 0
+missing_N, fraction_N, aside_N, charged_N = 0, 0, 0, false
 parts_N = nil
 
 ---- empty
 <advance>
-missing_N, fraction_N, aside_N, written_N = 0, 0, 0, at_N -- nodes go on spending their parts
+missing_N, fraction_N, aside_N, charged_N, written_N = 0, 0, 0, false, at_N -- nodes go on spending their parts
 
 ---- left
 left_N = capacity_N - missing_N
@@ -44,9 +46,14 @@ left_N = capacity_N - missing_N
 ---- consume
 missing_N = missing_N + n
 
+---- charged
+charged_N = charged_N or missing_N > 2 * capacity_N
+
 ---- advance
 do
-  if missing_N > 2 * capacity_N then
+  if missing_N <= 2 * capacity_N then
+    charged_N = false
+  elseif not charged_N then
     missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
   end
   local from, till, ended = written_N, nil, nil
@@ -148,7 +155,9 @@ if missing_N + aside_N > 0 or parts_N or expires(VALUE) * UNIT > now then
   value = struct.pack('>I3I4I4I4I5', expiry(reset, VALUE), (at_N - us) / 1000000,
     us * 4096 + (fraction_N - low) / 4294967296, low, missing_N)
   if parts_N then value = value .. <parts> end
-  if aside_N > 0 then value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608) end
+  if aside_N > 0 or charged_N then
+    value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608 + (charged_N and 8388608 or 0))
+  end
 end
 
 ---- granted

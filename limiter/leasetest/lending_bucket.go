@@ -16,6 +16,8 @@ type lendingBucket struct {
 	// Events that the bucket lacks beyond twice the capacity, which do not count under the limit of
 	// this capacity.
 	aside, asideUnder int64
+
+	charged bool // events were charged under this capacity: none are set aside
 }
 
 func (b *lendingBucket) clone() lendingCount {
@@ -58,10 +60,12 @@ func (b *lendingBucket) switchLimit(r *limiter.Rule) {
 	}
 	under := r.Capacity() % (1 << asideBits)
 	if b.asideUnder != under {
-		b.missing, b.aside = min(b.missing+b.aside, maxConsumed), 0
+		b.missing, b.aside, b.charged = min(b.missing+b.aside, maxConsumed), 0, false
 	}
 	b.asideUnder = under
-	if over := b.missing - 2*r.Capacity(); over > 0 {
+	if over := b.missing - 2*r.Capacity(); over <= 0 {
+		b.charged = false
+	} else if !b.charged {
 		b.missing -= over
 		b.aside = min(b.aside+over, maxConsumed)
 	}
@@ -157,6 +161,12 @@ func (b *lendingBucket) decide(d *limiter.Decision, r *limiter.Rule, ok bool, co
 
 func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 
+// charge consumes n events, and sets none of them aside.
+func (b *lendingBucket) charge(r *limiter.Rule, n int64) {
+	b.missing += n
+	b.charged = b.charged || b.missing > 2*r.Capacity()
+}
+
 // lend grants a part: of what is left at most one event in l.Divisor, and at most half of the
 // refill that no part has. All parts together can hold half of the capacity at most. A part that is
 // too small to be of use is not granted. An empty bucket grants a share alone, and none that does not
@@ -164,6 +174,9 @@ func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	r := l.Rule
 	room := r.Capacity()/2 - b.most(r)
+	if b.missing > r.Capacity() { // of a limit that was lowered, or because of charges
+		return
+	}
 	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
 		return
 	}

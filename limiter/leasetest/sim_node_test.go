@@ -277,3 +277,6 @@ func (n *simNode) Peek(ctx context.Context, now limiter.Instant, takes []limiter
 
 // Refund implements [limiter.Store].
 func (n *simNode) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errLost }
+
+// Charge implements [limiter.Store].
+func (n *simNode) Charge(context.Context, limiter.Instant, []limiter.Take) error { return errLost }

@@ -26,6 +26,7 @@ type scripts struct {
 var (
 	takeScripts     = scripts{source: lua.Take}
 	refundScripts   = scripts{source: lua.Refund}
+	chargeScripts   = scripts{source: lua.Charge}
 	lendScripts     = scripts{source: lua.Lend}
 	resetScripts    = scripts{source: lua.Reset}
 	addQuotaScripts = scripts{source: lua.AddQuota}
@@ -85,6 +86,16 @@ func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
 		b.add(k.Rule, k.Cost, string(appendEvents(nil, k.Decision.Seen())))
 	}
 	return b.with(&refundScripts)
+}
+
+// chargeCall returns the call that charges g: see charge.lua.
+func (s *Store) chargeCall(now limiter.Instant, g group) *redisconn.Call {
+	b := s.newCall(g[0].Key, now, "charge")
+	b.NewKey = !s.known.has(g[0].Key)
+	for _, k := range g {
+		b.add(k.Rule, k.Cost, 0)
+	}
+	return b.with(&chargeScripts)
 }
 
 // lendCall returns the call that answers lease requests of one key: see lease_request.lua.

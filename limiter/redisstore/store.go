@@ -20,6 +20,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,24 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 		}
 	}
 	return nil
+}
+
+// Charge implements [limiter.Store].
+func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	groups := groupByKey(takes)
+	calls := make([]*redisconn.Call, len(groups))
+	for i, g := range groups {
+		calls[i] = s.chargeCall(now, g)
+	}
+	s.client.Do(ctx, calls...)
+	var failed error
+	for i, c := range calls {
+		if c.Err == nil {
+			s.known.add(groups[i][0].Key)
+		}
+		failed = cmp.Or(failed, late(c.Err))
+	}
+	return failed
 }
 
 // decide decides takes as one. With consume it also consumes them when all are allowed.

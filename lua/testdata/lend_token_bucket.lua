@@ -65,7 +65,7 @@ end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
-local missing_1, fraction_1, aside_1 = 0, 0, 0
+local missing_1, fraction_1, aside_1, charged_1 = 0, 0, 0, false
 local parts_1, share_1 = nil, 0
 if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
   local seconds, mixed, low
@@ -77,8 +77,9 @@ if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #s
   if #stored[2] == 28 or #stored[2] == 63 then
     local under
     aside_1, under = struct.unpack('>I5I3', stored[2], #stored[2] - 7)
-    if under ~= capacity_1 % 8388608 then
-      missing_1, aside_1 = math.min(missing_1 + aside_1, MOST), 0
+    charged_1 = under >= 8388608
+    if under % 8388608 ~= capacity_1 % 8388608 then
+      missing_1, aside_1, charged_1 = math.min(missing_1 + aside_1, MOST), 0, false
     end
   end
   if #stored[2] >= 55 then
@@ -91,7 +92,7 @@ if length > SLOT or length == 0 or ends > written_1 + length or sharesOf(parts_1
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
-  missing_1, fraction_1, aside_1 = 0, 0, 0
+  missing_1, fraction_1, aside_1, charged_1 = 0, 0, 0, false
 parts_1 = nil
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
@@ -106,7 +107,9 @@ do
   repeat
     local restored, now = lost, lost and taken or now
     do
-  if missing_1 > 2 * capacity_1 then
+  if missing_1 <= 2 * capacity_1 then
+    charged_1 = false
+  elseif not charged_1 then
     missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
   end
   local from, till, ended = written_1, nil, nil
@@ -275,7 +278,7 @@ do
     t = {ends = at_1 - at_1 % length + length, length = length,
       current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  if length > 0 and t.length == length and incarnation > 0 then
+  if missing_1 <= capacity_1 and length > 0 and t.length == length and incarnation > 0 then
     local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
     local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
     room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
@@ -309,7 +312,9 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
     us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
   if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
   parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
-  if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
+  if aside_1 > 0 or charged_1 then
+    value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608 + (charged_1 and 8388608 or 0))
+  end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
