@@ -70,6 +70,13 @@ type Zone struct {
 	// the limit has left, and others wait up to a second. Default: all requests count.
 	CountStatus Statuses `json:"count_status,omitempty"`
 
+	// Charges requests when their responses have ended, by what these say, in place of their cost.
+	// Until then requests have reserved events, of which the rest is given back. Default: none.
+	Charge *Charge `json:"charge,omitempty"`
+
+	// Charges a response at most this many events. Default: 100 times the limit.
+	ChargeMax int64 `json:"charge_max,omitempty"`
+
 	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
 	// no such bound. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
@@ -162,4 +169,11 @@ type Endpoint struct {
 
 	// Counts only requests whose response has one of these statuses. Default: those of the zone.
 	CountStatus Statuses `json:"count_status,omitempty"`
+
+	// Charges requests when their responses have ended. Default: as in the zone, unless the endpoint
+	// has a cost or statuses that count.
+	Charge *Charge `json:"charge,omitempty"`
+
+	// Charges a response at most this many events. Default: that of the zone.
+	ChargeMax int64 `json:"charge_max,omitempty"`
 }

@@ -55,7 +55,9 @@ func newAside(r *Rule, n int64) aside {
 func (a aside) events() int64 { return int64(a & maxConsumed) }
 
 // under reports whether the events are set aside under the limit of r.
-func (a aside) under(r *Rule) bool { return int64(a>>asideBits)&(1<<capacityBits-1) == r.capacity&(1<<capacityBits-1) }
+func (a aside) under(r *Rule) bool {
+	return int64(a>>asideBits)&(1<<capacityBits-1) == r.capacity&(1<<capacityBits-1)
+}
 
 // asCharged returns a for a bucket that lacks what was charged under the limit of r.
 func (a aside) asCharged(r *Rule) aside {

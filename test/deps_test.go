@@ -233,6 +233,14 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "who waits for what depends on no limit and no store",
 	}, {
+		packages: module + "/internal/pastcharges",
+		allow:    []string{},
+		reason:   "what the next response will cost is foreseen from numbers",
+	}, {
+		packages: module + "/internal/tokenusage",
+		allow:    []string{"github.com/buger/jsonparser"},
+		reason:   "a body is bytes: what reads it needs neither Caddy nor limits, and can be fuzzed",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
@@ -253,15 +261,17 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/internal/pool", module + "/internal/topkeys", module + "/limiter"},
-		reason:   "counters outlive configurations: they refer to nothing of one",
+		allow: []string{
+			module + "/internal/pastcharges", module + "/internal/pool", module + "/internal/topkeys", module + "/limiter",
+		},
+		reason: "counters outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
 			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/reservation",
-			module + "/internal/response", module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone",
-			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/response", module + "/internal/tokenusage", module + "/internal/topkeys", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
@@ -269,8 +279,8 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
-			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
-			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pastcharges",
+			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},

@@ -105,7 +105,11 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		e.addConcurrent(found, &found.Concurrent[i])
 	}
 	if c := &found.Compared; c.Policy != nil {
-		e.comparisons = append(e.comparisons, newShadow(found, c))
+		compared := newShadow(found, c)
+		if compared.late != nil {
+			compared.late.counts = nil
+		}
+		e.comparisons = append(e.comparisons, compared)
 	}
 	return nil
 }
@@ -113,7 +117,8 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 // addCharge adds a take for a charge, and reports false if the request has been charged it before.
 func (e *Evaluation) addCharge(found *zone.Reading, c *zone.Charge) bool {
 	if c.Policy.Rule != nil {
-		if c.Cost -= e.charged(found.Zone, c.Policy.Rule, found.Key); c.Cost <= 0 {
+		before := e.charged(found.Zone, c.Policy.Rule, found.Key)
+		if c.Cost -= before; c.Cost <= 0 || c.Late != nil && before > 0 {
 			return false
 		}
 	}
@@ -131,7 +136,10 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		e.blocked = true
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
-		if c.Counts != nil {
+		switch {
+		case c.Late != nil:
+			e.addReservedCharge(found, c)
+		case c.Counts != nil:
 			e.addReserved(c.Counts)
 		}
 	}
@@ -168,6 +176,9 @@ func (e *Evaluation) take() error {
 	e.addCharges()
 	if e.denied == nil {
 		for _, r := range e.reserved {
+			r.hold(e, &e.takes[r.index])
+		}
+		for _, r := range e.late {
 			r.hold(e, &e.takes[r.index])
 		}
 	}
@@ -258,6 +269,9 @@ func clientGoneError(ctx context.Context) error {
 // have read against what the next handlers have set.
 func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	e.releaseAtEnd()
+	if e.plain {
+		defer hideEncodings(e.HTTP)()
+	}
 	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
 		err = next.ServeHTTP(w, e.HTTP)
 	} else {

@@ -59,5 +59,6 @@ type takeStore interface {
 
 	Reservations() *reservation.Table
 	Refund(take limiter.Take, done func())
+	Charge(take limiter.Take)
 	DropDenial(r *limiter.Rule, key []byte)
 }

@@ -22,6 +22,13 @@ var (
 	descInFlight = desc("in_flight", "Requests of a zone with `concurrent` that are in flight on this node.", "zone")
 	descTooMany  = desc("concurrent_rejected_total", "Requests that the zone has rejected, or would have in a dry run, "+
 		"because too many of their key were in flight; only for zones with `concurrent`.", "zone")
+	descCharges = desc("charges_total", "Requests that were charged after their responses: known (the response said what "+
+		"it cost), capped (more than it may be charged), unknown (it did not say), and refunded (it had not gone upstream, or "+
+		"has a status that refunds); only for zones with `charge`.", "zone", "outcome")
+	descChargeEvents = desc("charge_events_total", "Events of such requests: reserved, charged, and refunded. What was charged "+
+		"and refunded is more than what was reserved by the excess of responses that cost more; only for zones with `charge`.", "zone", "kind")
+	descChargesOpen = desc("charges_open", "Requests that have reserved events, and whose responses have not ended; only for zones "+
+		"with `charge`.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
 	descAmbiguous = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
 		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
@@ -73,6 +80,7 @@ func (s scrape) collectZone(z *usage.Zone) {
 		s.gauge(descInFlight, float64(z.InFlight.Load()), z.Name)
 		s.count(descTooMany, z.ConcurrentRejected.Load(), z.Name)
 	}
+	s.collectCharges(z)
 	s.collectComparisons(z)
 	if z.Top.Used() {
 		view := z.Top.View(time.Now())
@@ -107,6 +115,21 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)
 		count(c.WouldReject[source].Load(), adminapi.WouldReject, source)
 	}
+}
+
+func (s scrape) collectCharges(z *usage.Zone) {
+	c := &z.Charges
+	if !c.Used.Load() {
+		return
+	}
+	s.count(descCharges, c.Known.Load(), z.Name, "known")
+	s.count(descCharges, c.Capped.Load(), z.Name, "capped")
+	s.count(descCharges, c.Unknown.Load(), z.Name, "unknown")
+	s.count(descCharges, c.Refunded.Load(), z.Name, "refunded")
+	s.count(descChargeEvents, c.ReservedEvents.Load(), z.Name, "reserved")
+	s.count(descChargeEvents, c.ChargedEvents.Load(), z.Name, "charged")
+	s.count(descChargeEvents, c.RefundedEvents.Load(), z.Name, "refunded")
+	s.gauge(descChargesOpen, float64(c.Open.Load()), z.Name)
 }
 
 func (s scrape) collectComparisons(z *usage.Zone) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/pastcharges"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -28,6 +29,7 @@ type Zone struct {
 	UnknownTiers atomic.Uint64
 	BeforeAuth   atomic.Uint64
 	Comparisons  Comparisons
+	Charges      Charges
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or did once
 	InFlight           atomic.Int64  // requests that hold a permit
@@ -38,6 +40,7 @@ type Zone struct {
 
 	mu       sync.Mutex
 	counters map[place]*Counters
+	past     map[string]*pastcharges.History // by endpoint
 }
 
 // A Limit is the limit in force at an endpoint of a zone for a tier.

@@ -39,7 +39,7 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 		}
 		return known
 	}
-	t := takeState{Take: k, spent: spent{o.Leases, o.Incarnation}}
+	t := takeState{Take: k, spent: spent{newestOf(o.Leases, k.Cost), o.Incarnation}}
 	z := s.zoneOf(k.Rule)
 	if z == nil {
 		s.loseSpent(&t)
@@ -65,6 +65,14 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 	t.shard.Unlock()
 	s.send(c)
 	return false
+}
+
+// newestOf returns n of the events that were spent of leases: those of the newer one first, which can be
+// spent for longer. A take may be refunded in part.
+func newestOf(leases [2]limiter.Events, n int64) [2]limiter.Events {
+	leases[1].N = min(leases[1].N, n)
+	leases[0].N = min(leases[0].N, n-leases[1].N)
+	return leases
 }
 
 // loseSpent counts as lost what t has spent of leases, as its account is gone.
