@@ -127,8 +127,13 @@ func (c *Charge) checkFrom() error {
 	case !strings.HasPrefix(c.From, "{"):
 		return fmt.Errorf("%q says no cost: use `charge usage`, or a placeholder such as `charge {http.response.header.X-Tokens}`", c.From)
 	}
-	if _, ok := keytemplate.OfResponse(c.From); ok {
+	name, ok := keytemplate.OfResponse(c.From)
+	switch {
+	case ok:
 		return nil
+	case strings.HasPrefix(name, "http.request."):
+		return fmt.Errorf("%s is of the request, before anything is known of its cost: use what the response says, such as "+
+			"`charge {http.response.header.X-Tokens}`", c.From)
 	}
 	_, err := keytemplate.ParsePlaceholder(c.From, false)
 	return err

@@ -128,13 +128,16 @@ func (s Statuses) compile(setting string) (*StatusSet, error) {
 	case all:
 		return nil, fmt.Errorf("%s %s is all statuses: use no %s", setting, strings.Join(s, " "), remedyOf[setting])
 	case none:
-		return nil, fmt.Errorf("%s %s is no status: use some, such as `%s 401 403`", setting, strings.Join(s, " "), setting)
+		return nil, fmt.Errorf("%s %s is no status: use some, such as `%s`", setting, strings.Join(s, " "), exampleOf[setting])
 	}
 	return set, nil
 }
 
-// remedyOf says what is not to be used of a setting with all statuses.
-var remedyOf = map[string]string{"count_status": "count_status", "refund_on": "charge, as it would charge nothing"}
+// remedyOf says what is not to be used of a setting with all statuses, and exampleOf how to use it.
+var (
+	remedyOf  = map[string]string{"count_status": "count_status", "refund_on": "charge, as it would charge nothing"}
+	exampleOf = map[string]string{"count_status": "count_status 401 403", "refund_on": "refund_on 429 5xx"}
+)
 
 // checkStatus refuses what is neither a status nor a class.
 func checkStatus(text string) error {
