@@ -142,7 +142,7 @@ func (s State) AddQuota(r *Rule, now Instant, events int64) {
 	case TokenBucket:
 		b := bucketIn(s)
 		if b.advance(r, now); b.missing > 0 {
-			b.addQuota(events)
+			b.addQuota(r, events)
 			b.save(s)
 		}
 	case FixedWindow:

@@ -19,6 +19,9 @@ import "math"
 // A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
 // that are given back to it are first those that are set aside, which do not count anyway.
 //
+// A refund knows that best if the bucket has lacked at least as much ever since the take. So a bucket
+// that something was given back to notes since when it lacks a sixteenth of its capacity: see nearFull.
+//
 // What is charged counts in full, also beyond twice the capacity, as long as the limit stays the
 // same.
 type tokenBucket struct {
@@ -26,6 +29,7 @@ type tokenBucket struct {
 	missing int64   // whole events that the bucket lacks
 	part    int64   // accrued towards the next, in 1/rule.per events. Invariant: 0 <= part < per; 0 if missing is
 	aside   aside
+	scarce  int64 // the first nearUnit from which on the bucket lacks nearFull events or more; 0: it is not known
 }
 
 // An aside is how many missing events are set aside, in 40 bits, and above them the lower bits of
@@ -72,12 +76,43 @@ func (a aside) less(r *Rule, n int64) aside {
 	return newAside(r, a.events()-n)
 }
 
+const (
+	// A nearUnit is the µs in which a bucket notes since when it is scarce, nearUnits how many of them
+	// it looks back at most, so that their number fits into a byte: nine minutes.
+	nearUnit  = 1 << 21
+	nearUnits = 254
+)
+
+// nearFull returns how many events a bucket lacks at least that is not near to being full.
+func (r *Rule) nearFull() int64 { return r.capacity / 16 }
+
+// The missing events have the lower bits of their number. Above them is for how many units the bucket
+// is scarce, and one more; 0 if that is not known.
 func bucketIn(s State) tokenBucket {
-	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], aside: aside(s[3])}
+	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: s[2], aside: aside(s[3])}
+	if units := s[1] >> asideBits; units > 0 {
+		b.scarce = int64(b.at)/nearUnit + 2 - units
+	}
+	return b
 }
 
 func (b *tokenBucket) save(s State) {
-	s[0], s[1], s[2], s[3] = int64(b.at), b.missing, b.part, int64(b.aside)
+	units := int64(0)
+	if b.scarce != 0 {
+		units = 1 + max(0, min(int64(b.at)/nearUnit+1-b.scarce, nearUnits))
+	}
+	s[0], s[1], s[2], s[3] = int64(b.at), b.missing|units<<asideBits, b.part, int64(b.aside)
+}
+
+// noteScarcity notes whether the bucket is near to being full. A full one begins anew.
+func (b *tokenBucket) noteScarcity(r *Rule) {
+	switch {
+	case b.scarce == 0:
+	case b.missing == 0:
+		b.scarce = 0
+	case b.missing <= r.nearFull(): // a fraction less
+		b.scarce = int64(b.at)/nearUnit + 1
+	}
 }
 
 // advance accounts for the time up to now, and reports whether the clock was set back. Then nothing
@@ -97,6 +132,7 @@ func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 		b.missing -= over
 		b.aside = newAside(r, b.aside.events()+over)
 	}
+	defer b.noteScarcity(r)
 	at, setBack := b.at.follow(now)
 	elapsed := int64(at - b.at)
 	b.at = at
@@ -158,7 +194,8 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-// undo gives back what was consumed at e.At, as far as the bucket has lacked it ever since. Right
+// undo gives back what was consumed at e.At: all of it if the bucket was not near to being full since,
+// and it is no more than it has lacked; else as far as the bucket has lacked it ever since. Right
 // after that, the bucket lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
 // fraction of an event less, which is not known.
 //
@@ -175,7 +212,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		}
 		part = b.part
 	}
-	before := b.missing
+	before, partBefore := b.missing, b.part
 	switch most := lacked - events; { // less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
@@ -186,6 +223,9 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 			b.missing++
 		}
 	}
+	if whole := min(e.N, r.nearFull()); b.scarce != 0 && int64(e.At) >= b.scarce*nearUnit && before-b.missing < whole {
+		b.missing, b.part = before-whole, partBefore
+	}
 	if back := min(before-b.missing, b.aside.events()); back > 0 && before > r.capacity {
 		b.missing += back
 		b.aside = b.aside.less(r, back)
@@ -193,11 +233,16 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	if b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}
+	if b.scarce == 0 {
+		b.scarce = int64(b.at)/nearUnit + 1
+	}
+	b.noteScarcity(r)
 }
 
 // addQuota gives back up to events of what the bucket lacks.
-func (b *tokenBucket) addQuota(events int64) {
+func (b *tokenBucket) addQuota(r *Rule, events int64) {
 	if b.missing -= events; b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}
+	b.noteScarcity(r)
 }

@@ -11,6 +11,9 @@
 -- The shares of a refill: limiter.Shares. The longest slot.
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 
+-- The unit in which a bucket notes since when it is not near to being full, in µs: limiter.nearUnit.
+local NEAR = 2097152
+
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 
 -- given returns what the rate gives in us µs: events, and a numerator over q. It is inexact only if

@@ -8,7 +8,7 @@ func (t *takeState) noteOrigin() {
 	*o = limiter.Origin{Indebted: t.indebted}
 	switch {
 	case t.Decision.Source == limiter.FromLease:
-		o.Leases, o.Incarnation = t.spent.leases, t.spent.incarnation
+		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at
 	case t.state == decided:
 		o.Seen = t.Decision.Seen()
 	case t.state == admitted && t.Decision.Source == limiter.FromStore:
@@ -39,7 +39,7 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 		}
 		return known
 	}
-	t := takeState{Take: k, spent: spent{newestOf(o.Leases, k.Cost), o.Incarnation}}
+	t := takeState{Take: k, spent: spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}}
 	z := s.zoneOf(k.Rule)
 	if z == nil {
 		s.loseSpent(&t)
@@ -53,7 +53,7 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 		s.loseSpent(&t)
 	case k.Decision.Source == limiter.FromLease:
 		taken := a.taken // it is still demand
-		c = s.undoSpentLocked(&t, a, z.rules.of(k.Rule.ID, a), now)
+		c = s.undoSpentLocked(&t, a, z.rules.of(k.Rule.ID, a), now, o.At)
 		a.taken = taken
 		a.clearDenial()
 	default:

@@ -120,7 +120,7 @@ func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 	before := a.remaining
 	if a.take(t.Rule, set.now, t.Cost, &t.Decision) {
 		if t.concludeLocked(a, set.now); !set.alone() || t.Origin != nil {
-			t.spent = a.spentSince(before)
+			t.spent = a.spentSince(before, set.now)
 		}
 		return
 	}

@@ -231,3 +231,13 @@ func TestChargeIsPaid(t *testing.T) {
 		t.Errorf("Retry-After = %d s, want four days", wait)
 	}
 }
+
+// TestExplainCharge says what a request would reserve, and what decides its cost.
+func TestExplainCharge(t *testing.T) {
+	g := serve(t, charging("usage reserve 10 refund_on 503", "respond ok"))
+	x := g.explain("GET", "/", nil)
+	limit := x.Handlers[0].Zones[0].Limits[0]
+	if limit.Cost != 10 || limit.Charge != "usage reserve 10 refund_on 503" {
+		t.Errorf("explained: cost %d, charge %q, want the reservation of 10 and the charge", limit.Cost, limit.Charge)
+	}
+}
