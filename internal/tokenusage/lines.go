@@ -22,6 +22,7 @@ const (
 
 // read reads the next bytes of a stream, and hands data fields and ends of events to r.
 func (l *lines) read(p []byte, r *Reader) {
+	hasCR := bytes.IndexByte(p, '\r') >= 0
 	for len(p) > 0 {
 		c := p[0]
 		if l.afterCR {
@@ -34,6 +35,10 @@ func (l *lines) read(p []byte, r *Reader) {
 		case c == '\n' || c == '\r':
 			l.endLine(c, r)
 			p = p[1:]
+		case l.state == inName && l.length == 0 && len(p) > len(dataField) && string(p[:len(dataField)]) == dataField:
+			l.state = afterColon
+			r.beginData()
+			p = p[len(dataField):]
 		case l.state == inName:
 			l.readName(c, r)
 			p = p[1:]
@@ -42,7 +47,7 @@ func (l *lines) read(p []byte, r *Reader) {
 				p = p[1:]
 			}
 		default:
-			n := endOfLine(p)
+			n := endOfLine(p, hasCR)
 			if l.state == inData {
 				r.keep(p[:n])
 			}
@@ -73,13 +78,18 @@ func (l *lines) endLine(c byte, r *Reader) {
 	*l = lines{afterCR: c == '\r'}
 }
 
+// dataField is how a line with data begins.
+const dataField = "data:"
+
 // endOfLine returns the index of the first CR or LF in p, or its length.
-func endOfLine(p []byte) int {
+func endOfLine(p []byte, hasCR bool) int {
 	if i := bytes.IndexByte(p, '\n'); i >= 0 {
 		p = p[:i]
 	}
-	if i := bytes.IndexByte(p, '\r'); i >= 0 {
-		return i
+	if hasCR {
+		if i := bytes.IndexByte(p, '\r'); i >= 0 {
+			return i
+		}
 	}
 	return len(p)
 }

@@ -10,9 +10,12 @@ package tokenusage
 
 import "bytes"
 
-// Kept is how many bytes of a body are kept at most: the newest of an event or document. A usage
-// object follows what the model has written.
+// Kept is how many bytes of a body are kept at most, the newest. A usage object follows what the model
+// has written. Of a stream, the first as many are read, too: Anthropic's begin with the input.
 const Kept = 16 << 10
+
+// eventEnd separates events in what is kept. JSON has no such byte.
+const eventEnd = 0
 
 // A Reader reads the body of one response. The zero value reads a document.
 type Reader struct {
@@ -20,6 +23,7 @@ type Reader struct {
 	lines  lines // of the stream
 	kept   []byte
 	begun  bool // the event has a data field
+	after  bool // the beginning of the stream has been scanned
 
 	events  int64
 	found   counts
@@ -45,8 +49,12 @@ func (r *Reader) Read(p []byte) {
 	r.keep(p)
 }
 
-// keep keeps the newest bytes of an event or a document.
+// keep keeps the newest bytes of the data or document.
 func (r *Reader) keep(p []byte) {
+	if r.stream && !r.after && len(r.kept)+len(p) > Kept {
+		r.scan()
+		r.after = true
+	}
 	if len(p) >= Kept {
 		r.kept = append(r.kept[:0], p[len(p)-Kept:]...)
 		return
@@ -73,18 +81,19 @@ func (r *Reader) endEvent() {
 		return
 	}
 	r.begun = false
-	if !bytes.Equal(r.kept, []byte("[DONE]")) {
+	if !bytes.HasSuffix(r.kept, []byte("[DONE]")) {
 		r.events++
 	}
-	r.scan()
+	r.keep([]byte{eventEnd})
 }
 
-// scan looks for usage objects in what is kept, and drops it.
+// scan looks for usage objects in what is kept.
 func (r *Reader) scan() {
-	if r.found.addFrom(r.kept) {
-		r.partial = r.stream && bytes.Contains(r.kept, []byte(`"message_start"`))
+	for event := range bytes.SplitSeq(r.kept, []byte{eventEnd}) {
+		if r.found.addFrom(event) {
+			r.partial = r.stream && bytes.Contains(event, []byte(`"message_start"`))
+		}
 	}
-	r.kept = r.kept[:0]
 }
 
 // Tokens returns how many tokens the body so far says that the response has used. known is whether
@@ -92,9 +101,8 @@ func (r *Reader) scan() {
 func (r *Reader) Tokens() (n int64, known bool) {
 	if r.stream {
 		r.endEvent() // the last event may lack the empty line
-	} else {
-		r.scan()
 	}
+	r.scan()
 	return r.found.total(), r.found.any && !r.partial
 }
 
