@@ -90,7 +90,7 @@ func TestProvisionRefuses(t *testing.T) {
 			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
 			"endpoints": [{"path": "/a", "tiers": {"pro": {}}}]}}}`, `tier "pro" is empty`},
 		{"mode of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "mode": "strict"}}}`,
-			"algorithm, tier, endpoint, cost, count_status, wait, compare, mode"},
+			"algorithm, tier, endpoint, cost, count_status, wait, charge, compare, mode"},
 		{"on_ambiguous_key", `{"rate_limits": {"z": {"key": "k", "on_ambiguous_key": "skip", "limit": {"events": 1, "window": "1s"}}}}`,
 			"use reject or missing"},
 		{"name of emergency mode", `{"rate_limits": {"(emergency)": {"key": "k", "window": "1s", "max_events": 1}}}`,

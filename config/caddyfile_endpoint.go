@@ -39,6 +39,8 @@ func (p *zoneParser) endpoint(args []string) error {
 		"algorithm":    algorithmLine(d, &e.Algorithm),
 		"cost":         costLine(d, &e.Cost),
 		"count_status": countStatusLine(d, &e.CountStatus),
+		"charge":       chargeLine(d, &e.Charge),
+		"charge_max":   chargeMaxLine(d, &e.ChargeMax),
 		"mode":         wordLine(d, "mode", &e.Mode),
 		"on_outage":    onOutageLine(d, &e.OnOutage),
 		"concurrent":   concurrentLine(d, &e.Concurrent),

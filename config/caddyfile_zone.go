@@ -72,6 +72,8 @@ func (p *zoneParser) block() subdirective.Block {
 		"cost":             costLine(d, &c.Cost),
 		"count_status":     countStatusLine(d, &c.CountStatus),
 		"wait":             waitLine(d, &c.Wait),
+		"charge":           chargeLine(d, &c.Charge),
+		"charge_max":       chargeMaxLine(d, &c.ChargeMax),
 		"max_keys":         subdirective.Number(d, "max_keys", 1, many, &c.MaxKeys),
 		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
 		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
@@ -154,7 +156,7 @@ func (p *zoneParser) checkLegacy() error {
 		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 	}
 	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "count_status", "mode", "on_outage",
-		"on_ambiguous_key", "compare", "concurrent", "adaptive", "wait"} {
+		"on_ambiguous_key", "compare", "concurrent", "adaptive", "wait", "charge", "charge_max"} {
 		if place := p.places[name]; place != nil {
 			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
 		}

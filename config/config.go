@@ -15,6 +15,7 @@
 //	enforcement.go         what decides under a limit
 //	cost.go                how many events a request counts as
 //	countstatus.go         the statuses with which a request counts
+//	charge.go              what a request is charged after its response
 //	compare.go             what a zone is compared with
 //	concurrent.go          how many requests of a key may be in flight at once
 //	wait.go                how long requests wait for their turn

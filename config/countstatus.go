@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,7 +14,10 @@ type Statuses []string
 const countStatusUsage = "count_status <status...>"
 
 // UnmarshalJSON accepts what follows `count_status` in a Caddyfile, and a status as a number.
-func (s *Statuses) UnmarshalJSON(data []byte) error {
+func (s *Statuses) UnmarshalJSON(data []byte) error { return s.unmarshal(data, "count_status") }
+
+// unmarshal unmarshals the statuses of a setting.
+func (s *Statuses) unmarshal(data []byte, setting string) error {
 	var list []any
 	switch {
 	case isText(data):
@@ -30,9 +32,9 @@ func (s *Statuses) UnmarshalJSON(data []byte) error {
 		*s = append(*s, fmt.Sprint(status))
 	}
 	if len(list) == 0 {
-		return errors.New(`count_status is empty: use statuses such as "401 403", "5xx" or "!2xx"`)
+		return fmt.Errorf(`%s is empty: use statuses such as "401 403", "5xx" or "!2xx"`, setting)
 	}
-	_, err := s.Compile()
+	_, err := s.compile(setting)
 	return err
 }
 
@@ -92,7 +94,10 @@ func (s *StatusSet) String() string {
 }
 
 // Compile returns the set, nil if s is empty.
-func (s Statuses) Compile() (*StatusSet, error) {
+func (s Statuses) Compile() (*StatusSet, error) { return s.compile("count_status") }
+
+// compile is Compile for a setting.
+func (s Statuses) compile(setting string) (*StatusSet, error) {
 	if len(s) == 0 {
 		return nil, nil
 	}
@@ -121,12 +126,18 @@ func (s Statuses) Compile() (*StatusSet, error) {
 	eachStatus(func(status int) { all, none = all && set.Has(status), none && !set.Has(status) })
 	switch {
 	case all:
-		return nil, fmt.Errorf("count_status %s is all statuses: use no count_status", strings.Join(s, " "))
+		return nil, fmt.Errorf("%s %s is all statuses: use no %s", setting, strings.Join(s, " "), remedyOf[setting])
 	case none:
-		return nil, fmt.Errorf("count_status %s is no status: use those that count, such as `count_status 401 403`", strings.Join(s, " "))
+		return nil, fmt.Errorf("%s %s is no status: use some, such as `%s`", setting, strings.Join(s, " "), exampleOf[setting])
 	}
 	return set, nil
 }
+
+// remedyOf says what is not to be used of a setting with all statuses, and exampleOf how to use it.
+var (
+	remedyOf  = map[string]string{"count_status": "count_status", "refund_on": "charge, as it would charge nothing"}
+	exampleOf = map[string]string{"count_status": "count_status 401 403", "refund_on": "refund_on 429 5xx"}
+)
 
 // checkStatus refuses what is neither a status nor a class.
 func checkStatus(text string) error {

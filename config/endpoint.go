@@ -37,7 +37,7 @@ func (e *Endpoint) CheckOwnLimit() error {
 	case setting != "":
 		return ErrorIn(setting, fmt.Errorf("%s needs a limit of its own, because without one the requests are charged to the "+
 			"count of the zone: use `limit <rate>` in the endpoint, or %s in the zone", setting, setting))
-	case e.Cost == nil && len(e.CountStatus) == 0 && e.Wait == nil && !concurrent:
+	case e.Cost == nil && len(e.CountStatus) == 0 && e.Wait == nil && e.Charge == nil && e.ChargeMax == 0 && !concurrent:
 		return errors.New("has neither a limit nor a cost, so it changes nothing: use `endpoint <path> <rate>` for a count of " +
 			"its own, or `cost <n>` or `concurrent <n>` in its block")
 	}

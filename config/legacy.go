@@ -16,9 +16,10 @@ func FromLegacy(z *Zone) (*Zone, error) {
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
 	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
-		z.Cost != nil, len(z.CountStatus) > 0, z.Wait != nil, z.Compare != nil, z.Enforcement != Enforcement{}:
+		z.Cost != nil, len(z.CountStatus) > 0, z.Wait != nil, z.Charge != nil, z.ChargeMax != 0, z.Compare != nil,
+		z.Enforcement != Enforcement{}:
 		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
-			"cost, count_status, wait, compare, mode or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+			"cost, count_status, wait, charge, compare, mode or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
 	case z.Adaptive != nil:
 		return nil, errLegacyAdaptive
 	}

@@ -80,6 +80,13 @@ type Zone struct {
 	// rejecting them: 1ms to 1m, or 0 to reject them at once. Default: 0, or `1s` with `count_status`.
 	Wait *caddy.Duration `json:"wait,omitempty"`
 
+	// Charges requests when their responses have ended, by what these say, in place of their cost.
+	// Until then requests have reserved events, of which the rest is given back. Default: none.
+	Charge *Charge `json:"charge,omitempty"`
+
+	// Charges a response at most this many events. Default: 100 times the limit.
+	ChargeMax int64 `json:"charge_max,omitempty"`
+
 	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
 	// no such bound. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
@@ -176,4 +183,11 @@ type Endpoint struct {
 	// Has requests above the limit wait up to this long for their turn. Default: as long as in the
 	// zone.
 	Wait *caddy.Duration `json:"wait,omitempty"`
+
+	// Charges requests when their responses have ended. Default: as in the zone, unless the endpoint
+	// has a cost or statuses that count.
+	Charge *Charge `json:"charge,omitempty"`
+
+	// Charges a response at most this many events. Default: that of the zone.
+	ChargeMax int64 `json:"charge_max,omitempty"`
 }

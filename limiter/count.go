@@ -35,6 +35,10 @@ type Count interface {
 	// span, and what was still to be refunded when it began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
 
+	// Charge consumes cost events at now, whatever the limit allows. Nothing else can be taken until
+	// the count has got back what exceeds the limit.
+	Charge(r *Rule, now Instant, cost int64)
+
 	// Inspect returns the state of the count at now. It changes nothing, so r may have another limit
 	// than the takes.
 	Inspect(r *Rule, now Instant) CountState

@@ -5,6 +5,9 @@ type Origin struct {
 	// Leases are the events that were spent of leases, which the store granted at these instants.
 	Leases [2]Events
 
+	// At is when they were spent, by the clock of that store.
+	At Instant
+
 	// Seen is what the store had counted right after it served the take, if it did.
 	Seen Events
 

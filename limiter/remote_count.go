@@ -52,7 +52,9 @@ func (s *LeaseSlots) leasedUntil() Instant {
 // RemoteTokenBucket returns a bucket that lacks missing events. fraction/microseconds of the next
 // event have accrued; see [Rule.Rate].
 func RemoteTokenBucket(r *Rule, at Instant, missing, fraction int64, parts Parts) RemoteCount {
-	return RemoteCount{&remoteBucket{tokenBucket{at: at, missing: missing, part: fraction}, parts}}
+	// What the store has set aside is not among the missing events, so nothing more is to be.
+	bucket := tokenBucket{at: at, missing: missing, part: fraction, aside: aside(0).asCharged(r)}
+	return RemoteCount{&remoteBucket{bucket, parts}}
 }
 
 // RemoteFixedWindow returns used events in the window that ends at end. The last lease expires at

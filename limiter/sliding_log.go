@@ -172,6 +172,14 @@ func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.entries = l.entries[:l.first+len(kept)]
 }
 
+// Charge implements [Count].
+func (l *slidingLog) Charge(r *Rule, now Instant, cost int64) {
+	l.advance(r, now)
+	if cost = chargeable(l.used(), cost); cost > 0 {
+		l.add(cost)
+	}
+}
+
 // Inspect implements [Count].
 func (l *slidingLog) Inspect(r *Rule, now Instant) CountState {
 	view, _ := l.asOf(r, now)

@@ -90,6 +90,32 @@ func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	}
 }
 
+// Charge implements [Count].
+func (s State) Charge(r *Rule, now Instant, cost int64) {
+	switch r.Algorithm.Kind {
+	case TokenBucket:
+		b := bucketIn(s)
+		b.advance(r, now)
+		b.charge(r, cost)
+		b.save(s)
+	case FixedWindow:
+		f := fixedWindowIn(s)
+		f.advance(r, now)
+		f.used += chargeable(f.used, cost)
+		f.save(s)
+	default:
+		w := slidingWindowIn(s)
+		w.advance(r, now)
+		cost = chargeable(w.used(), cost)
+		w.counts[w.cur] += cost
+		w.full += cost
+		w.save(s)
+	}
+}
+
+// chargeable returns how many of cost events can be consumed besides those that are used.
+func chargeable(used, cost int64) int64 { return max(0, min(cost, maxConsumed-used)) }
+
 // Inspect implements [Count].
 func (s State) Inspect(r *Rule, now Instant) CountState {
 	var d Decision
@@ -116,7 +142,7 @@ func (s State) AddQuota(r *Rule, now Instant, events int64) {
 	case TokenBucket:
 		b := bucketIn(s)
 		if b.advance(r, now); b.missing > 0 {
-			b.addQuota(events)
+			b.addQuota(r, events)
 			b.save(s)
 		}
 	case FixedWindow:

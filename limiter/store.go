@@ -28,6 +28,11 @@ type Store interface {
 	// [Promiser]. A store that leases refunds only takes with an Origin, and those that it has decided
 	// without a lease.
 	Refund(ctx context.Context, now Instant, takes []Take) error
+
+	// Charge consumes the cost of each take at now, whatever its limit allows: what a request turned
+	// out to cost beyond what it had taken. See [Count]. It decides nothing. An error means that some
+	// of it may not be consumed.
+	Charge(ctx context.Context, now Instant, takes []Take) error
 }
 
 // A Zone is the handle of an open zone. A rule holds it. Only the store that returned it can use

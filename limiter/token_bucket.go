@@ -1,5 +1,7 @@
 package limiter
 
+import "math"
+
 // A tokenBucket counts what a bucket of Burst events lacks. It refills at Events per Window.
 //
 // The refill is exact: whole events and the fraction of the next one are separate, the fraction as
@@ -17,21 +19,32 @@ package limiter
 //
 // A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
 // that are given back to it are first those that are set aside, which do not count anyway.
+//
+// A refund knows that best if the bucket has lacked at least as much ever since the take. So a bucket
+// that something was given back to notes since when it lacks a sixteenth of its capacity: see nearFull.
+//
+// What is charged counts in full, also beyond twice the capacity, as long as the limit stays the
+// same.
 type tokenBucket struct {
 	at      Instant // the newest reading of the clock, up to which the refill is accounted for
 	missing int64   // whole events that the bucket lacks
 	part    int64   // accrued towards the next, in 1/rule.per events. Invariant: 0 <= part < per; 0 if missing is
 	aside   aside
+	scarce  int64 // the first nearUnit from which on the bucket lacks nearFull events or more; 0: it is not known
 }
 
 // An aside is how many missing events are set aside, in 40 bits, and above them the lower bits of
 // the capacity under which they are. It is 0 when there are none. Limits whose capacities differ by
 // a multiple of 2^23 are not told apart.
+//
+// It is negative if events were charged under this capacity, so that none are set aside.
 type aside int64
 
 const (
 	asideBits    = 40
 	capacityBits = 23
+
+	charged aside = math.MinInt64 // the highest bit
 )
 
 // maxConsumed is the most that is ever consumed of a limit: stores keep it in five bytes.
@@ -47,14 +60,60 @@ func newAside(r *Rule, n int64) aside {
 func (a aside) events() int64 { return int64(a & maxConsumed) }
 
 // under reports whether the events are set aside under the limit of r.
-func (a aside) under(r *Rule) bool { return a == newAside(r, a.events()) }
+func (a aside) under(r *Rule) bool {
+	return int64(a>>asideBits)&(1<<capacityBits-1) == r.capacity&(1<<capacityBits-1)
+}
 
+// asCharged returns a for a bucket that lacks what was charged under the limit of r.
+func (a aside) asCharged(r *Rule) aside {
+	return charged | aside(r.capacity&(1<<capacityBits-1)<<asideBits|a.events())
+}
+
+// less returns a without n of its events.
+func (a aside) less(r *Rule, n int64) aside {
+	if a < 0 {
+		return a - aside(n)
+	}
+	return newAside(r, a.events()-n)
+}
+
+const (
+	// A nearUnit is the µs in which a bucket notes since when it is scarce, nearUnits how many of them
+	// it looks back at most, so that their number fits into a byte: nine minutes.
+	nearUnit  = 1 << 21
+	nearUnits = 254
+)
+
+// nearFull returns how many events a bucket lacks at least that is not near to being full.
+func (r *Rule) nearFull() int64 { return r.capacity / 16 }
+
+// The missing events have the lower bits of their number. Above them is for how many units the bucket
+// is scarce, and one more; 0 if that is not known.
 func bucketIn(s State) tokenBucket {
-	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], aside: aside(s[3])}
+	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: s[2], aside: aside(s[3])}
+	if units := s[1] >> asideBits; units > 0 {
+		b.scarce = int64(b.at)/nearUnit + 2 - units
+	}
+	return b
 }
 
 func (b *tokenBucket) save(s State) {
-	s[0], s[1], s[2], s[3] = int64(b.at), b.missing, b.part, int64(b.aside)
+	units := int64(0)
+	if b.scarce != 0 {
+		units = 1 + max(0, min(int64(b.at)/nearUnit+1-b.scarce, nearUnits))
+	}
+	s[0], s[1], s[2], s[3] = int64(b.at), b.missing|units<<asideBits, b.part, int64(b.aside)
+}
+
+// noteScarcity notes whether the bucket is near to being full. A full one begins anew.
+func (b *tokenBucket) noteScarcity(r *Rule) {
+	switch {
+	case b.scarce == 0:
+	case b.missing == 0:
+		b.scarce = 0
+	case b.missing <= r.nearFull(): // a fraction less
+		b.scarce = int64(b.at)/nearUnit + 1
+	}
 }
 
 // advance accounts for the time up to now, and reports whether the clock was set back. Then nothing
@@ -67,10 +126,14 @@ func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
 		b.aside = 0
 	}
-	if over := b.missing - r.mostMissing; over > 0 {
+	switch over := b.missing - r.mostMissing; {
+	case over <= 0 && b.aside < 0:
+		b.aside = newAside(r, b.aside.events())
+	case over > 0 && b.aside >= 0:
 		b.missing -= over
 		b.aside = newAside(r, b.aside.events()+over)
 	}
+	defer b.noteScarcity(r)
 	at, setBack := b.at.follow(now)
 	elapsed := int64(at - b.at)
 	b.at = at
@@ -86,6 +149,13 @@ func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 	}
 	b.part = part
 	return false
+}
+
+// charge consumes cost events, whatever the limit allows.
+func (b *tokenBucket) charge(r *Rule, cost int64) {
+	if b.missing = min(b.missing+cost, maxConsumed); b.missing > r.mostMissing {
+		b.aside = b.aside.asCharged(r)
+	}
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket: the first µs at which
@@ -125,7 +195,8 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-// undo gives back what was consumed at e.At, as far as the bucket has lacked it ever since. Right
+// undo gives back what was consumed at e.At: all of it if the bucket was not near to being full since,
+// and it is no more than it has lacked; else as far as the bucket has lacked it ever since. Right
 // after that, the bucket lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
 // fraction of an event less, which is not known.
 //
@@ -142,7 +213,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		}
 		part = b.part
 	}
-	before := b.missing
+	before, partBefore := b.missing, b.part
 	switch most := lacked - events; { // less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
@@ -153,18 +224,26 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 			b.missing++
 		}
 	}
+	if whole := min(e.N, r.nearFull()); b.scarce != 0 && int64(e.At) >= b.scarce*nearUnit && before-b.missing < whole {
+		b.missing, b.part = before-whole, partBefore
+	}
 	if back := min(before-b.missing, b.aside.events()); back > 0 && before > r.capacity {
 		b.missing += back
-		b.aside = newAside(r, b.aside.events()-back)
+		b.aside = b.aside.less(r, back)
 	}
 	if b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}
+	if b.scarce == 0 {
+		b.scarce = int64(b.at)/nearUnit + 1
+	}
+	b.noteScarcity(r)
 }
 
 // addQuota gives back up to events of what the bucket lacks.
-func (b *tokenBucket) addQuota(events int64) {
+func (b *tokenBucket) addQuota(r *Rule, events int64) {
 	if b.missing -= events; b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}
+	b.noteScarcity(r)
 }

@@ -11,6 +11,9 @@
 -- The shares of a refill: limiter.Shares. The longest slot.
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 
+-- The unit in which a bucket notes since when it is not near to being full, in µs: limiter.nearUnit.
+local NEAR = 2097152
+
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 
 -- given returns what the rate gives in us µs: events, and a numerator over q. It is inexact only if
@@ -110,7 +113,8 @@ if parts_N and not (<promised>) and taken < parts_N.ends and taken >= parts_N.en
 end
 
 ---- lend
--- Grants want_N events at once, and as much of the share that is asked for as there is.
+-- Grants want_N events at once, and as much of the share that is asked for as there is. A bucket
+-- that lacks more than its capacity lends nothing until it has got that back.
 do
   local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
   local t, room, granted = parts_N, 0, 0
@@ -118,12 +122,12 @@ do
     t = {ends = at_N - at_N % length + length, length = length,
       current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  if length > 0 and t.length == length and incarnation > 0 then -- else nothing could be returned
+  if missing_N <= capacity_N and length > 0 and t.length == length and incarnation > 0 then -- else it could not be returned
     local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
     local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
     room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  if room >= 2 and not (<promised>) then
+  if room >= 2 then
     local lasts, slot = t.ends + length - at_N, t.current
     want_N = math.min(want_N, room)
     local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room

@@ -24,6 +24,7 @@ func TestGenerated(t *testing.T) {
 		scripts["take_"+kind.String()] = Take(kinds)
 		scripts["lend_"+kind.String()] = Lend(kinds)
 		scripts["refund_"+kind.String()] = Refund(kinds)
+		scripts["charge_"+kind.String()] = Charge(kinds)
 		scripts["reset_"+kind.String()] = Reset(kinds)
 		scripts["add_quota_"+kind.String()] = AddQuota(kinds)
 	}

@@ -5,8 +5,8 @@
 // So a script has neither tables nor functions that Redis would have to make for each run, and
 // decides in about half the time. Package redisstore makes the arguments: see args.lua.
 //
-// The files take.lua, refund.lua, lease_request.lua and lease_grant.lua are the operations of
-// requests, and reset.lua and add_quota.lua those of operators. They include sections by name:
+// The files take.lua, refund.lua, charge.lua, lease_request.lua and lease_grant.lua are the
+// operations of requests, and reset.lua and add_quota.lua those of operators. They include sections by name:
 // `<consume>` stands for the section under the line `---- consume`. Each algorithm has these
 // sections:
 //
@@ -18,6 +18,7 @@
 //	explain  finds what the reply of a denial needs: when `leave` events have left
 //	trim     does the writes that come before all others
 //	consume  adds n events
+//	charged  notes that what was consumed just now was charged; by default nothing
 //	grant    adds n events of a lease; by default like consume
 //	allows   whether a take of cost_N events is allowed; by default if that many are left
 //	lend     grants want_N events, by grant, or less: want_N is then what is granted
@@ -57,7 +58,7 @@ import (
 )
 
 // MaxRules is the most rules of a script: Lua has room for 200 local variables.
-const MaxRules = 8
+const MaxRules = 7
 
 //go:embed *.lua
 var files embed.FS
@@ -85,7 +86,7 @@ type sections map[string]string
 // sectionsOf returns the sections of the files of an algorithm, with those of all algorithms.
 func sectionsOf(names ...string) sections {
 	all := sections{
-		"explain": "", "trim": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
+		"explain": "", "trim": "", "charged": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
 		"empty": "<clear>", "lasts": "window_N", "functions": "", "granted": "want_N > 0", "lent": "want_N", "since": "taken",
 		"allows": "cost_N <= left_N",
 		"lend":   "if want_N > 0 then\n    local n = want_N\n    <grant>\n  end",
@@ -168,6 +169,13 @@ func GiveBack(kinds []limiter.Kind) string {
 	b := begin(kinds)
 	b.WriteString(b.list("", "<advance>\n"+read("give_back.lua")))
 	return b.finish("back_N")
+}
+
+// Charge returns the script that charges counts under rules of these algorithms: see charge.lua.
+func Charge(kinds []limiter.Kind) string {
+	b := begin(kinds)
+	b.WriteString(b.list("", "<advance>\n"+read("charge.lua")))
+	return b.finish("")
 }
 
 // Reset returns the script that resets counts under rules of these algorithms: see reset.lua.

@@ -34,7 +34,7 @@ func TestScriptsCompile(t *testing.T) {
 	clean := map[string]bool{} // lines, of which most are in many scripts
 	for _, kinds := range lists {
 		for name, text := range map[string]string{
-			"take": Take(kinds), "refund": Refund(kinds), "lend": Lend(kinds), "reset": Reset(kinds), "add quota": AddQuota(kinds),
+			"take": Take(kinds), "refund": Refund(kinds), "charge": Charge(kinds), "lend": Lend(kinds), "reset": Reset(kinds), "add quota": AddQuota(kinds),
 		} {
 			for line := range strings.Lines(text) {
 				if clean[line] {

@@ -3,8 +3,10 @@
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
 --   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. While parts are open, 35
---   more. While the bucket lacks more than counts, 8 more: what is set aside 5, and the lower bits
---   of the capacity for which it is 3. With more than 64 bytes, Redis would make the hash a table
+--   more. While the bucket lacks more than twice its capacity, 8 more: what is set aside 5, and the
+--   lower 23 bits of the capacity for which it is, under one that says whether the rest was charged,
+--   3. If something was given back to the bucket, 1 more: for how many units it lacks a sixteenth of its
+--   capacity, and one more. With more than 64 bytes, Redis would make the hash a table
 -- reply: missing; fraction; the parts
 
 ---- read
@@ -13,34 +15,40 @@ if not q_N then -- takes may wait: see limiter/waiting.go
   local q, most = string.match(ARGV[7 * N + 1], '^(%d+):(%d+)$')
   q_N, most_N = tonumber(q), tonumber(most)
 end
-local missing_N, fraction_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
-local parts_N, share_N = nil, 0
-if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
-  local seconds, mixed, low
-  seconds, mixed, low, missing_N = struct.unpack('>I4I4I4I5', VALUE, 4)
-  local high = mixed % 4096
-  written_N = seconds * 1000000 + (mixed - high) / 4096
-  fraction_N = high * 4294967296 + low
-  if fraction_N >= q_N then fraction_N = 0 end -- of another rate: see limiter/token_bucket.go
-  if #VALUE == 28 or #VALUE == 63 then
-    local under
-    aside_N, under = struct.unpack('>I5I3', VALUE, #VALUE - 7)
-    if under ~= capacity_N % 8388608 then
-      missing_N, aside_N = math.min(missing_N + aside_N, MOST), 0
+local missing_N, fraction_N, aside_N, charged_N = 0, 0, 0, false -- see limiter/token_bucket.go
+local parts_N, share_N, scarce_N = nil, 0, 0
+do
+  local noted = VALUE and (#VALUE == 21 or #VALUE == 29 or #VALUE == 56 or #VALUE == 64) and string.byte(VALUE, -1)
+  if VALUE and (noted or #VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
+    local seconds, mixed, low
+    seconds, mixed, low, missing_N = struct.unpack('>I4I4I4I5', VALUE, 4)
+    local high = mixed % 4096
+    written_N = seconds * 1000000 + (mixed - high) / 4096
+    fraction_N = high * 4294967296 + low
+    if fraction_N >= q_N then fraction_N = 0 end -- of another rate: see limiter/token_bucket.go
+    local size = noted and #VALUE - 1 or #VALUE
+    if (noted or 0) > 0 then scarce_N = math.floor(written_N / NEAR) + 2 - noted end
+    if size == 28 or size == 63 then
+      local under
+      aside_N, under = struct.unpack('>I5I3', VALUE, size - 7)
+      charged_N = under >= 8388608
+      if under % 8388608 ~= capacity_N % 8388608 then
+        missing_N, aside_N, charged_N = math.min(missing_N + aside_N, MOST), 0, false
+      end
     end
-  end
-  if #VALUE >= 55 then
-    <read_parts>
+    if size >= 55 then
+      <read_parts>
+    end
   end
 end
 
 ---- clear
-missing_N, fraction_N, aside_N = 0, 0, 0
+missing_N, fraction_N, aside_N, charged_N, scarce_N = 0, 0, 0, false, 0
 parts_N = nil
 
 ---- empty
 <advance>
-missing_N, fraction_N, aside_N, written_N = 0, 0, 0, at_N -- nodes go on spending their parts
+missing_N, fraction_N, aside_N, charged_N, scarce_N, written_N = 0, 0, 0, false, 0, at_N -- nodes go on spending their parts
 
 ---- left
 left_N = capacity_N - missing_N
@@ -48,10 +56,17 @@ left_N = capacity_N - missing_N
 ---- consume
 missing_N = missing_N + n
 
+---- charged
+charged_N = charged_N or missing_N > (most_N or 2 * capacity_N)
+
 ---- advance
 do
   local most = most_N or 2 * capacity_N
-  if missing_N > most then missing_N, aside_N = most, aside_N + missing_N - most end
+  if missing_N <= most then
+    charged_N = false
+  elseif not charged_N then
+    missing_N, aside_N = most, aside_N + missing_N - most
+  end
   local from, till, ended = written_N, nil, nil
   at_N = math.max(now, from)
   if now < from - LATE then
@@ -68,7 +83,18 @@ do
     end
   until not ended
 end
+<near>
 <left>
+
+---- near
+-- Notes whether the bucket is near to being full: see limiter/token_bucket.go. A full one begins anew.
+if scarce_N ~= 0 then
+  if missing_N == 0 then
+    scarce_N = 0
+  elseif missing_N <= math.floor(capacity_N / 16) then
+    scarce_N = math.floor(at_N / NEAR) + 1
+  end
+end
 
 ---- refill
 -- Refills the bucket by its share, from one instant till another one in the same slot.
@@ -106,10 +132,14 @@ do
   local till = at_N
   <cut>
 end
+<near>
 
 ---- refund
--- Refunds the events that the bucket has lacked ever since taken: see tokenBucket.undo.
+-- Refunds the events that the bucket has lacked ever since taken, all of them if it was not near to
+-- being full since: see tokenBucket.undo.
 if taken <= at_N and not (<promised>) then
+  local whole = scarce_N ~= 0 and taken >= scarce_N * NEAR and math.min(n, math.floor(capacity_N / 16)) or 0
+  local before, left = fraction_N, missing_N - whole
   local events, fraction = given(at_N - taken, p_N, q_N)
   if lacked > n then
     if fraction > fraction_N then events = events + 1 end
@@ -124,6 +154,8 @@ if taken <= at_N and not (<promised>) then
     n, fraction_N = missing_N - most, fraction_N - fraction
     if fraction_N < 0 then n, fraction_N = n + 1, fraction_N + q_N end
   end
+  if n > left then n, fraction_N = left, before end
+  if scarce_N == 0 then scarce_N = math.floor(at_N / NEAR) + 1 end
   <lack>
 end
 
@@ -141,6 +173,7 @@ do
   local till = at_N
   <cut>
 end
+<near>
 
 ---- lasts
 math.ceil(capacity_N * q_N / p_N)
@@ -158,7 +191,13 @@ if missing_N + aside_N > 0 or parts_N or expires(VALUE) * UNIT > now then
   value = struct.pack('>I3I4I4I4I5', expiry(reset, VALUE), (at_N - us) / 1000000,
     us * 4096 + (fraction_N - low) / 4294967296, low, missing_N)
   if parts_N then value = value .. <parts> end
-  if aside_N > 0 then value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608) end
+  if aside_N > 0 or charged_N then
+    value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608 + (charged_N and 8388608 or 0))
+  end
+  if scarce_N ~= 0 then
+    local units = math.min(math.floor(at_N / NEAR) + 1 - scarce_N, 254)
+    value = value .. string.char(1 + math.max(0, units))
+  end
 end
 
 ---- granted

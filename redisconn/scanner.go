@@ -38,7 +38,7 @@ type bounds struct {
 }
 
 var (
-	// callBounds are for INFO and for scripts. The largest reply, for eight rules of 1000
+	// callBounds are for INFO and for scripts. The largest reply, for seven rules of 1000
 	// sub-windows each, takes 100 kB.
 	callBounds = bounds{reply: 1 << 20, pipeline: 16 << 20}
 

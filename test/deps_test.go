@@ -266,6 +266,14 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "who waits for what depends on no limit and no store",
 	}, {
+		packages: module + "/internal/pastcharges",
+		allow:    []string{},
+		reason:   "what the next response will cost is foreseen from numbers",
+	}, {
+		packages: module + "/internal/tokenusage",
+		allow:    []string{"github.com/buger/jsonparser"},
+		reason:   "a body is bytes: what reads it needs neither Caddy nor limits, and can be fuzzed",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
@@ -287,8 +295,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/usage",
 		allow: []string{
-			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pool", module + "/internal/recent",
-			module + "/internal/topkeys", module + "/limiter",
+			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pastcharges", module + "/internal/pool",
+			module + "/internal/recent", module + "/internal/topkeys", module + "/limiter",
 		},
 		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
@@ -296,9 +304,9 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency",
 			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent",
-			module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/topkeys",
-			module + "/internal/usage", module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency",
-			"github.com/caddyserver/caddy/v2/...",
+			module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
+			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
+			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
@@ -306,8 +314,9 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob",
 			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare", module + "/internal/keytable",
-			module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
-			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
+			module + "/internal/pastcharges", module + "/internal/pathpattern", module + "/internal/pathreading",
+			module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},

@@ -74,7 +74,7 @@ type ExplainedZone struct {
 
 // An ExplainedRead is the value of a placeholder that a zone reads.
 type ExplainedRead struct {
-	Of          string `json:"of"` // key, on_missing_key, tier or cost
+	Of          string `json:"of"` // key, on_missing_key, tier, cost or reserve
 	Placeholder string `json:"placeholder"`
 	Value       string `json:"value,omitempty"`
 	Presence    string `json:"presence"` // present, missing or ambiguous
@@ -90,6 +90,9 @@ type ExplainedLimit struct {
 	ExplainedDecision
 
 	CountStatus string `json:"count_status,omitempty"` // the statuses with which it counts; empty: all
+
+	// Charge is what it is charged after its response, in place of Cost, which it reserves; empty: Cost.
+	Charge string `json:"charge,omitempty"`
 }
 
 // An ExplainedConcurrent is a limit of requests at once, and what it would decide about one more.

@@ -149,7 +149,12 @@ func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
 	if l.Rule.Count == nil && l.Rule.Error == "" {
 		return
 	}
-	t.row("    cost", l.Cost)
+	if l.Charge != "" {
+		t.row("    reserves", l.Cost)
+		t.row("    charge", l.Charge)
+	} else {
+		t.row("    cost", l.Cost)
+	}
 	if l.CountStatus != "" {
 		t.row("    counts", "if the status is one of "+l.CountStatus)
 	}

@@ -117,7 +117,11 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		e.addAdaptive(found)
 	}
 	if c := &found.Compared; c.Policy != nil {
-		e.comparisons = append(e.comparisons, newShadow(found, c))
+		compared := newShadow(found, c)
+		if compared.late != nil {
+			compared.late.counts = nil
+		}
+		e.comparisons = append(e.comparisons, compared)
 	}
 	return nil
 }
@@ -125,7 +129,8 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 // addCharge adds a take for a charge, and reports false if the request has been charged it before.
 func (e *Evaluation) addCharge(found *zone.Reading, c *zone.Charge) bool {
 	if c.Policy.Rule != nil {
-		if c.Cost -= e.charged(found.Zone, c.Policy.Rule, found.Key); c.Cost <= 0 {
+		before := e.charged(found.Zone, c.Policy.Rule, found.Key)
+		if c.Cost -= before; c.Cost <= 0 || c.Late != nil && before > 0 {
 			return false
 		}
 	}
@@ -145,9 +150,13 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		e.blocked = true
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
-		if c.Counts != nil {
+		wait := e.waitOf(c)
+		switch {
+		case c.Late != nil:
+			e.addReservedCharge(found, c)
+		case c.Counts != nil:
 			e.addReserved(c.Counts, c.Wait)
-		} else if wait := e.waitOf(c); wait > 0 {
+		case wait > 0:
 			e.addWait(found.Zone.Usage, wait)
 		}
 	}
@@ -196,6 +205,9 @@ func (e *Evaluation) take() error {
 	e.addCharges()
 	if e.denied == nil {
 		for _, r := range e.reserved {
+			r.hold(e, &e.takes[r.index])
+		}
+		for _, r := range e.late {
 			r.hold(e, &e.takes[r.index])
 		}
 	}
@@ -296,6 +308,9 @@ func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err e
 	e.releaseAtEnd()
 	if len(e.adaptive) > 0 {
 		e.measureLatency()
+	}
+	if e.plain {
+		defer hideEncodings(e.HTTP)()
 	}
 	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
 		err = next.ServeHTTP(w, e.HTTP)

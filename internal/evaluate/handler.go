@@ -65,5 +65,6 @@ type takeStore interface {
 	Reservations() *reservation.Table
 	Refund(take limiter.Take, done func())
 	GiveBack(ctx context.Context, now time.Time, take *limiter.Take) (back bool, err error)
+	Charge(take limiter.Take)
 	DropDenial(r *limiter.Rule, key []byte)
 }

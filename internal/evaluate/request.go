@@ -44,16 +44,18 @@ type zoneKey struct {
 type Evaluation struct {
 	zone.Request
 	handler  *Handler
-	state    *requestState    // nil until a zone matches, of this handler or an earlier one
-	first    int              // the index in state.Results of this handler's first result
-	takes    []limiter.Take   // of the results whose rule counts, in the same order
-	keys     []zoneKey        // of the zones that limit the request
-	blocked  bool             // a rule rejects the request, whatever the takes find
-	previews bool             // nothing is taken: the request is explained
-	now      limiter.Instant  // of the decisions, by the wall clock
-	reserved []*reserved      // of takes, those whose requests may not count
-	mayWait  []mayWait        // of takes, those that may wait for their turn
-	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
+	state    *requestState     // nil until a zone matches, of this handler or an earlier one
+	first    int               // the index in state.Results of this handler's first result
+	takes    []limiter.Take    // of the results whose rule counts, in the same order
+	keys     []zoneKey         // of the zones that limit the request
+	blocked  bool              // a rule rejects the request, whatever the takes find
+	previews bool              // nothing is taken: the request is explained
+	now      limiter.Instant   // of the decisions, by the wall clock
+	reserved []*reserved       // of takes, those whose requests may not count
+	mayWait  []mayWait         // of takes, those that may wait for their turn
+	late     []*reservedCharge // of takes, those whose charges follow
+	plain    bool              // the body of the response must not be compressed
+	denied   *response.Result  // the result that rejects the request; of several, the one with the longest wait
 
 	adaptive       []adaptiveZone  // that limit the requests at once of all keys together
 	concurrentKeys []concurrentKey // of the results about requests at once, in the same order
@@ -104,13 +106,14 @@ func (e *Evaluation) Release() {
 	clear(e.concurrentKeys)
 	clear(e.reserved)
 	clear(e.mayWait)
+	clear(e.late)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	clear(e.mayApply)
 	*e = Evaluation{
 		takes: e.takes[:0], keys: e.keys[:0], adaptive: e.adaptive[:0], concurrentKeys: e.concurrentKeys[:0],
-		reserved: e.reserved[:0], mayWait: e.mayWait[:0],
+		reserved: e.reserved[:0], mayWait: e.mayWait[:0], late: e.late[:0],
 		credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 		decisions: e.decisions, mayApply: e.mayApply[:0],
 	}

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
@@ -108,6 +109,11 @@ func (e *Evaluation) waitOfReserved(k *limiter.Take) (wait time.Duration) {
 	return wait
 }
 
+// isReserved reports whether the take with this index is a reserved one.
+func (e *Evaluation) isReserved(index int) bool {
+	return slices.ContainsFunc(e.reserved, func(r *reserved) bool { return r.index == index })
+}
+
 // deniedReservation returns the first take that is denied, if it is worth waiting for: all that are
 // denied are reserved, and the store has decided them.
 func (e *Evaluation) deniedReservation() (first *limiter.Take) {
@@ -118,7 +124,7 @@ func (e *Evaluation) deniedReservation() (first *limiter.Take) {
 		k := &e.takes[i]
 		switch {
 		case k.Decision.OK, k.Err != nil && !k.Decision.Source.WithoutStore():
-		case k.Origin == nil, k.Decision.Source.WithoutStore(), k.Decision.RetryAt == limiter.Never:
+		case !e.isReserved(i), k.Decision.Source.WithoutStore(), k.Decision.RetryAt == limiter.Never:
 			return nil
 		case first == nil:
 			first = k

@@ -15,11 +15,17 @@ type shadow struct {
 	result   response.Result
 	take     limiter.Take // unless the rule blocks or is unlimited
 	reserved *reserved    // nil: the request counts, whatever its status is
+
+	late *reservedCharge // nil: what it takes is what it costs
 }
 
 func newShadow(found *zone.Reading, c *zone.Charge) shadow {
 	s := shadow{result: found.Result(c), take: limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost}}
-	if c.Counts != nil {
+	switch {
+	case c.Late != nil:
+		s.late = newReservedCharge(found, c)
+		s.take.Origin = &s.late.origin
+	case c.Counts != nil:
 		s.reserved = &reserved{counts: c.Counts}
 		s.take.Origin = &s.reserved.origin
 	}
@@ -69,7 +75,11 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 		e.state.releasePermits(firstPermit)
 	case !e.previews && e.denied == nil:
 		for i := range shadows {
-			if s := &shadows[i]; s.reserved != nil && s.take.Rule != nil {
+			switch s := &shadows[i]; {
+			case s.take.Rule == nil:
+			case s.late != nil:
+				s.late.hold(e, &s.take)
+			case s.reserved != nil:
 				s.reserved.hold(e, &s.take)
 			}
 		}

@@ -73,6 +73,12 @@ func (l *Requests) BeforeAuthentication(z Zone, name string) {
 		z.fields(zap.String("placeholder", "{"+name+"}"))...)
 }
 
+// ChargeCapped warns that a response said that it cost more than it may be charged.
+func (l *Requests) ChargeCapped(z Zone, events, most int64) {
+	l.Warn("a response cost more than it may be charged: use charge_max if that is right, or another source of charge",
+		z.fields(zap.Int64("events", events), zap.Int64("charge_max", most))...)
+}
+
 // ExemptProxy warns that an address which is allowed past all zones seems to be that of a proxy,
 // which has forwarded the request with header. place is that of the handler.
 func (l *Requests) ExemptProxy(r Request, header, place string) {

@@ -25,8 +25,15 @@ var (
 	descAdaptiveLimit = desc("adaptive_limit", "How many requests of the zone may be in flight on this node; only for zones with "+
 		"`adaptive`.", "zone")
 	descAdaptiveInFlight = desc("adaptive_in_flight", "Requests of a zone with `adaptive` that are in flight on this node.", "zone")
-	descMissing          = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
-	descAmbiguous        = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
+	descCharges          = desc("charges_total", "Requests that were charged after their responses: known (the response said what "+
+		"it cost), capped (more than it may be charged), unknown (it did not say), and refunded (it had not gone upstream, or "+
+		"has a status that refunds); only for zones with `charge`.", "zone", "outcome")
+	descChargeEvents = desc("charge_events_total", "Events of such requests: reserved, charged, and refunded. What was charged "+
+		"and refunded is more than what was reserved by the excess of responses that cost more; only for zones with `charge`.", "zone", "kind")
+	descChargesOpen = desc("charges_open", "Requests that have reserved events, and whose responses have not ended; only for zones "+
+		"with `charge`.", "zone")
+	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
+	descAmbiguous = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
 		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
 	descCosts = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted "+
 		"as 1.", "zone")
@@ -89,6 +96,7 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 		s.gauge(descAdaptiveInFlight, float64(l.InFlight()), z.Name)
 	}
 	s.collectWaits(z)
+	s.collectCharges(z)
 	s.collectComparisons(z)
 	if z.Top.Used() {
 		view := z.Top.View(time.Now())
@@ -129,6 +137,21 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)
 		count(c.WouldReject[source].Load(), adminapi.WouldReject, source)
 	}
+}
+
+func (s scrape) collectCharges(z *usage.Zone) {
+	c := &z.Charges
+	if !c.Used.Load() {
+		return
+	}
+	s.count(descCharges, c.Known.Load(), z.Name, "known")
+	s.count(descCharges, c.Capped.Load(), z.Name, "capped")
+	s.count(descCharges, c.Unknown.Load(), z.Name, "unknown")
+	s.count(descCharges, c.Refunded.Load(), z.Name, "refunded")
+	s.count(descChargeEvents, c.ReservedEvents.Load(), z.Name, "reserved")
+	s.count(descChargeEvents, c.ChargedEvents.Load(), z.Name, "charged")
+	s.count(descChargeEvents, c.RefundedEvents.Load(), z.Name, "refunded")
+	s.gauge(descChargesOpen, float64(c.Open.Load()), z.Name)
 }
 
 func (s scrape) collectComparisons(z *usage.Zone) {

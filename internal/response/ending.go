@@ -21,6 +21,9 @@ const clientGone = 499
 // handler has hijacked is 101.
 type ending struct {
 	onStatus, atEnd []func(status int)
+	onBody          []func(p []byte)
+
+	cut bool // the response has not ended by itself, or the client has not got all of it
 
 	known  bool // the status is
 	status int
@@ -50,6 +53,33 @@ func (s *State) AtEnd(f func(status int)) {
 	s.ending.atEnd = append(s.ending.atEnd, f)
 }
 
+// OnBody has f called with the bytes of the body after they have been written. f must not keep them. It
+// is for requests that are admitted: Serve has to follow.
+func (s *State) OnBody(f func(p []byte)) {
+	if s.ending == nil {
+		s.ending = new(ending)
+	}
+	s.ending.onBody = append(s.ending.onBody, f)
+}
+
+// Header returns the headers of the response. It is for the functions that are called meanwhile.
+func (s *State) Header() http.Header { return s.writer.Header() }
+
+// IsCut reports, at the end of the response, that a handler has failed or panicked, or that the client
+// has gone.
+func (s *State) IsCut() bool { return s.ending != nil && s.ending.cut }
+
+// readsBody reports whether OnBody was called.
+func (e *ending) readsBody() bool { return e != nil && len(e.onBody) > 0 }
+
+// wrote notes that p was written of the body, or why not.
+func (e *ending) wrote(p []byte, err error) {
+	e.cut = e.cut || err != nil
+	for _, f := range e.onBody {
+		f(p)
+	}
+}
+
 // IsAwaited reports whether OnStatus or AtEnd was called for the response.
 func (s *State) IsAwaited() bool { return s.ending != nil }
 
@@ -71,10 +101,10 @@ func (s *State) end(status int) {
 		return
 	}
 	e.start(status)
-	s.ending = nil
 	for _, f := range e.atEnd {
 		f(e.status)
 	}
+	s.ending = nil
 }
 
 // unwrittenStatus returns the status of a response that handlers have left to the server: err is

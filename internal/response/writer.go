@@ -38,11 +38,17 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 	}
 	s.writer = responseWriter{response: s, request: r, state: pending}
 	s.writer.ResponseWriter = w
-	status := 0 // after a panic
-	defer func() { s.end(status) }()
+	status, cut := 0, true // after a panic
+	defer func() {
+		if s.ending != nil {
+			s.ending.cut = s.ending.cut || cut
+		}
+		s.end(status)
+	}()
 	err = next.ServeHTTP(&s.writer, r)
 	if s.IsAwaited() {
 		status = unwrittenStatus(r.Context(), err)
+		cut = err != nil || r.Context().Err() != nil
 	}
 	// If next has written nothing, the server is about to. If it has failed, the error routes write to
 	// w, not to our writer.
@@ -84,12 +90,19 @@ func (w *responseWriter) WriteHeader(status int) {
 // Write implements http.ResponseWriter.
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.start(http.StatusOK)
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	if e := w.response.ending; e.readsBody() {
+		e.wrote(p[:n], err)
+	}
+	return n, err
 }
 
 // ReadFrom implements io.ReaderFrom.
 func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
 	w.start(http.StatusOK)
+	if w.response.ending.readsBody() {
+		return io.Copy(struct{ io.Writer }{w}, r)
+	}
 	return w.ResponseWriterWrapper.ReadFrom(r)
 }
 

@@ -41,6 +41,20 @@ func (s *Store) GiveBack(ctx context.Context, now time.Time, take *limiter.Take)
 	return promiser.GiveBack(ctx, s.instant(now), take)
 }
 
+// Charge calls [limiter.Store.Charge] for a take. It does not wait for Redis.
+func (s *Store) Charge(take limiter.Take) {
+	charge := func() {
+		ctx, cancel := context.WithTimeout(context.Background(), refundWithin)
+		defer cancel()
+		_ = s.limits.Charge(ctx, s.instant(time.Now()), []limiter.Take{take}) // an outage is known from takes
+	}
+	if s.redis != nil {
+		go charge()
+		return
+	}
+	charge()
+}
+
 // DropDenial has the next take of a key ask Redis.
 func (s *Store) DropDenial(r *limiter.Rule, key []byte) {
 	if leases := s.Leases(); leases != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/journal"
+	"github.com/fleetlimit/fleetlimit/internal/pastcharges"
 	"github.com/fleetlimit/fleetlimit/internal/recent"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -37,6 +38,7 @@ type Zone struct {
 	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing provides
 	Comparisons  Comparisons
 	Waits        Waits
+	Charges      Charges
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or did once
 	InFlight           atomic.Int64  // requests that hold a permit
@@ -50,8 +52,9 @@ type Zone struct {
 
 	mu       sync.Mutex
 	counters map[place]*Counters
-	tiers    []string          // by Counters.TierNumber
-	next     *adaptive.Limiter // of a configuration that may come into force
+	tiers    []string                        // by Counters.TierNumber
+	next     *adaptive.Limiter               // of a configuration that may come into force
+	past     map[string]*pastcharges.History // by endpoint
 }
 
 // A Limit is the limit in force at an endpoint of a zone for a tier.

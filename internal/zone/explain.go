@@ -92,28 +92,35 @@ func (i *inspector) explainTier(x *adminapi.ExplainedZone, r *Request, found *Re
 // explainLimits adds the limits that the request is charged to, or the one that lets it pass.
 func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone, r *Request, found *Reading) {
 	inForce, admitted := i.snapshot.of(i.zone), adminapi.ExplainedDecision{Outcome: adminapi.Admitted}
-	add := func(place int, cost int64, counts *config.StatusSet) {
+	add := func(place int, cost int64, counts *config.StatusSet, late *LateCharge) {
 		for _, c := range i.counts(ctx, inForce, place, found.tier) {
 			limit := adminapi.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}
 			if counts != nil {
 				limit.CountStatus = counts.String()
 			}
+			if late != nil {
+				limit.Charge = late.String()
+			}
 			x.Limits = append(x.Limits, limit)
 		}
-		if p := inForce.endpoints[place].cost.placeholder; p != nil {
+		p, of := inForce.endpoints[place].cost.placeholder, "cost"
+		if late != nil {
+			p, of = late.reserve.placeholder, "reserve"
+		}
+		if p != nil {
 			text, presence := p.Value(r.HTTP, r.Repl)
-			x.Values = appendReads(x.Values, "cost", keytemplate.Value{Placeholder: p.Name, Text: text, Presence: presence})
+			x.Values = appendReads(x.Values, of, keytemplate.Value{Placeholder: p.Name, Text: text, Presence: presence})
 		}
 	}
 	for _, c := range found.Charges[:found.Charged] {
-		add(c.endpoint, c.Cost, c.Counts)
+		add(c.endpoint, c.Cost, c.Counts, c.Late)
 	}
 	if found.Charged+len(found.Concurrent) == 0 {
 		place := len(inForce.endpoints) - 1
 		if path, err := r.readings(); err == nil {
 			place = inForce.endpointFor(r.HTTP.Method, &path.Readings()[0])
 		}
-		add(place, 0, nil)
+		add(place, 0, nil, nil)
 	}
 	for _, c := range found.Concurrent {
 		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {

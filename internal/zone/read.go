@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -48,6 +49,7 @@ type Charge struct {
 	counters *usage.Counters
 	Counts   *config.StatusSet // the statuses with which it counts; nil: all
 	Wait     time.Duration     // for how long the request may wait for its turn
+	Late     *LateCharge       // Cost is reserved until the response has ended; nil: it is what counts
 }
 
 // mostCharges is how many counts of a zone a request is charged to at most. It has several only if
@@ -189,10 +191,13 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 		inForce := at.rule(rules.endpoints)
 		if inForce.limits() {
 			e := &rules.endpoints[place]
-			c := Charge{Policy: &inForce.Policy, endpoint: place, counters: e.countersOf(found.tier), Counts: e.counts, Wait: e.wait.of(e.counts)}
+			c := Charge{
+				Policy: &inForce.Policy, endpoint: place, counters: e.countersOf(found.tier),
+				Counts: e.counts, Wait: e.wait.of(e.counts), Late: e.late,
+			}
 			if !inForce.Block {
 				var has keytemplate.Presence
-				c.Cost, has = rules.endpoints[place].cost.of(inForce, r.HTTP, r.Repl)
+				c.Cost, has = e.costOf(inForce, found.Key, r)
 				if z.isAmbiguous(has, ambiguousCost, found) {
 					return
 				}
@@ -208,12 +213,20 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 	}
 }
 
+// costOf returns what a request of key takes under inForce: its cost, or what it reserves.
+func (e *endpointRules) costOf(inForce *rule, key []byte, r *Request) (int64, keytemplate.Presence) {
+	if e.late != nil {
+		return e.late.reservation(inForce, key, r.HTTP, r.Repl)
+	}
+	return e.cost.of(inForce, r.HTTP, r.Repl)
+}
+
 // add adds a charge. What is charged to one count several times is charged the highest cost, if any
 // of them counts.
 func (f *Reading) add(c Charge) {
 	for i := range f.Charges[:f.Charged] {
 		if same := &f.Charges[i]; same.Policy.Rule != nil && c.Policy.Rule != nil && same.Policy.ID == c.Policy.ID {
-			same.Cost, same.Wait = max(same.Cost, c.Cost), min(same.Wait, c.Wait)
+			same.Cost, same.Wait, same.Late = max(same.Cost, c.Cost), min(same.Wait, c.Wait), cmp.Or(same.Late, c.Late)
 			if same.Counts != c.Counts {
 				same.Counts = eitherCounts(same.Counts, c.Counts)
 			}
@@ -251,9 +264,9 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 		return
 	}
 	e := &rules.endpoints[at.endpoint]
-	f.Compared = Charge{Policy: &compared.Policy, counters: e.countersOf(f.tier), Counts: e.counts}
+	f.Compared = Charge{Policy: &compared.Policy, counters: e.countersOf(f.tier), Counts: e.counts, Late: e.late}
 	if compared.Rule != nil {
-		f.Compared.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, r.HTTP, r.Repl)
+		f.Compared.Cost, _ = e.costOf(compared, f.Key, r)
 	}
 }
 

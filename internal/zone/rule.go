@@ -25,6 +25,7 @@ type endpointRules struct {
 	inFlightID uint32             // of its own count of requests at once
 	counts     *config.StatusSet  // which requests count; nil: all
 	wait       waits
+	late       *LateCharge // in place of cost, once the response has ended; nil: there is none
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
@@ -102,6 +103,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := config.CheckWait(b.zone.Wait); err != nil {
 		return nil, config.ErrorIn("wait", err)
 	}
+	if err := config.CheckCharge(b.zone.Charge, b.zone.ChargeMax, b.zone.Cost, b.zone.CountStatus); err != nil {
+		return nil, err
+	}
 	if b.zone.MaxKeys < 0 {
 		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
 	}
@@ -146,6 +150,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		return nil, fmt.Errorf("no limit: use one, such as `limit 100/1m`")
 	}
 	all = append(all, *rest)
+	if err := b.checkCharges(all); err != nil {
+		return nil, err
+	}
 	for i := range all {
 		b.addCounters(&all[i])
 	}
@@ -167,7 +174,8 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpoi
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent), config.CheckWait(e.Wait)); err != nil {
+	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent), config.CheckWait(e.Wait),
+		config.CheckCharge(e.Charge, e.ChargeMax, e.Cost, e.CountStatus)); err != nil {
 		return nil, err
 	}
 	if len(e.Tiers) > 0 && b.tiers == nil {
@@ -213,8 +221,11 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
 		return nil, config.ErrorIn("cost", err)
 	}
+	if all.late, err = b.lateCharge(e, path); err != nil {
+		return nil, config.ErrorIn("charge", fmt.Errorf("charge: %w", err))
+	}
 	statuses := e.CountStatus
-	if len(statuses) == 0 {
+	if len(statuses) == 0 && e.Charge == nil {
 		statuses = b.zone.CountStatus
 	}
 	if all.counts, err = statuses.Compile(); err != nil {
@@ -228,7 +239,11 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 		} else if limit, enforcement := b.inherit(e, tier); limit != nil {
 			compiled, err = b.shared(base, limit, enforcement)
 		}
-		if err == nil && compiled != nil {
+		switch {
+		case err != nil || compiled == nil:
+		case all.late != nil:
+			err = all.late.fits(compiled)
+		default:
 			err = all.cost.fits(compiled)
 		}
 		if err != nil {

@@ -47,6 +47,9 @@ func longestWait(z *config.Zone) (longest time.Duration) {
 	return max(0, min(longest, config.MaxWait)) // others are refused
 }
 
+var errWaitBesideCharge = errors.New("wait and charge do not go together, because what a response leaves of its reservation " +
+	"cannot be given back while requests wait for their turn: use `wait 0` where there is a charge, or no wait")
+
 // leastHelped is one of how many rejected requests a wait must help at least.
 const leastHelped = 20
 
@@ -66,6 +69,10 @@ func (b *ruleBuilder) checkWaits(endpoints []endpointRules) error {
 		}
 		err := e.checkWait(time.Duration(*own), earlier)
 		switch {
+		case e.late != nil && *own > 0 && i == len(b.zone.Endpoints):
+			return config.ErrorIn("wait", errWaitBesideCharge)
+		case e.late != nil && *own > 0:
+			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, errWaitBesideCharge)}
 		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil && err != nil:
 			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, err)}
 		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil:

@@ -157,7 +157,12 @@ func (z *Zone) Deciders() (placeholders []*keytemplate.Placeholder) {
 		placeholders = append(placeholders, z.tiers.placeholder)
 	}
 	for i := range z.configured.endpoints {
-		if p := z.configured.endpoints[i].cost.placeholder; p != nil {
+		e := &z.configured.endpoints[i]
+		p := e.cost.placeholder
+		if e.late != nil {
+			p = e.late.reserve.placeholder
+		}
+		if p != nil {
 			placeholders = append(placeholders, p)
 		}
 	}

@@ -76,12 +76,13 @@ func (h *hot) retire() { h.expires = [2]uint16{} }
 type spent struct {
 	leases      [2]limiter.Events // by the instant at which the store granted them
 	incarnation uint64            // of that store
+	at          limiter.Instant   // by the clock of that store, or a little more
 }
 
-// spentSince returns what was spent of the leases since they held what before says. There must
+// spentSince returns what was spent at now of the leases, which held what before says. There must
 // have been no request in between.
-func (a account) spentSince(before [2]int32) (s spent) {
-	s.incarnation = uint64(a.incarnation)
+func (a account) spentSince(before [2]int32, now instant) (s spent) {
+	s.incarnation, s.at = uint64(a.incarnation), a.storeTime(now)
 	for i := range before {
 		s.leases[i] = limiter.Events{At: a.grantedAt[i], N: int64(before[i]) - int64(a.remaining[i])}
 	}
@@ -89,9 +90,13 @@ func (a account) spentSince(before [2]int32) (s spent) {
 }
 
 // takeBack undoes a take that has spent s. Events go back to their lease while the account holds
-// it. Those of other leases are returned to the store, or canceled as of its newest reply. lost are
-// the events that another incarnation of the store has granted, as it cannot take them back.
-func (a account) takeBack(r *limiter.Rule, now instant, s spent) (returns pendingReturns, lost int64) {
+// it. Those of other leases are returned to the store, or canceled: as of its newest reply, or if the
+// take was a while ago, as of the instant at. lost are the events that another incarnation of the store
+// has granted, as it cannot take them back.
+func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Instant) (returns pendingReturns, lost int64) {
+	if at == 0 {
+		at = a.seenAt
+	}
 	for i, e := range s.leases {
 		if e.N == 0 {
 			continue
@@ -105,7 +110,7 @@ func (a account) takeBack(r *limiter.Rule, now instant, s spent) (returns pendin
 			a.remaining[lease] = int32(min(int64(a.remaining[lease])+e.N, math.MaxInt32))
 			a.addShown(e.N)
 		case kindOf(r).returnedAsSpent():
-			returns.cancel(granted{limiter.Events{At: a.seenAt, N: e.N}, s.incarnation})
+			returns.cancel(granted{limiter.Events{At: at, N: e.N}, s.incarnation})
 			a.cancelServed(e.N)
 		default:
 			returns.returns = append(returns.returns, granted{e, s.incarnation})

@@ -50,10 +50,10 @@ func TestTakeBack(t *testing.T) {
 		a := accountAfter(r, now, at, 1, 10)
 		left := a.remaining
 		a.take(r, now, 3, new(limiter.Decision))
-		s := a.spentSince(left)
+		s := a.spentSince(left, 0)
 		test.meantime(a)
 		shown := a.shown
-		returns, lost := a.takeBack(r, now, s)
+		returns, lost := a.takeBack(r, now, s, 0)
 		if a.remaining != test.left || lost != test.lost {
 			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.remaining, lost, test.left, test.lost)
 		}
@@ -83,16 +83,16 @@ func TestTakeBackHoldsTwoLeases(t *testing.T) {
 	a.remaining, a.grantedAt, a.expires = [2]int32{2, 5}, [2]limiter.Instant{70, 80}, [2]uint16{1000, 2000}
 	left := a.remaining
 	a.take(r, now, 3, new(limiter.Decision))
-	s := a.spentSince(left)
+	s := a.spentSince(left, 0)
 	if want := [2]limiter.Events{{At: 70, N: 2}, {At: 80, N: 1}}; s.leases != want {
 		t.Fatalf("spent = %+v, want %+v", s.leases, want)
 	}
 	a.requesting = true
-	if returns, _ := a.takeBack(r, now, s); !slices.Equal(returns.returns, []granted{{limiter.Events{At: 70, N: 2}, 1}}) || a.remaining != [2]int32{0, 5} {
+	if returns, _ := a.takeBack(r, now, s, 0); !slices.Equal(returns.returns, []granted{{limiter.Events{At: 70, N: 2}, 1}}) || a.remaining != [2]int32{0, 5} {
 		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
 	}
 	a.requesting = false
-	returns, _ := a.takeBack(r, now, spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1})
+	returns, _ := a.takeBack(r, now, spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1}, 0)
 	if returns.any() || a.remaining != [2]int32{2, 5} {
 		t.Errorf("returns %+v and has %d left without a request under way, want 2 and 5 left", returns, a.remaining)
 	}

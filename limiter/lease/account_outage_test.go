@@ -221,7 +221,7 @@ func TestLeasesInOutage(t *testing.T) {
 		if !a.take(r, now, 2, &d) || d.Source != limiter.FromLease {
 			t.Fatalf("take = %+v, want it from the lease", d)
 		}
-		a.takeBack(r, now, a.spentSince(before))
+		a.takeBack(r, now, a.spentSince(before, now), 0)
 	}
 	if left := a.leftOf(r.InOutage(2), r, now); left != 25 {
 		t.Errorf("left of the local bucket = %d, want 25", left)

@@ -127,9 +127,9 @@ func TestUndoOfPart(t *testing.T) {
 		test.before(a)
 		before := a.remaining
 		a.take(r, arrived, 3, new(limiter.Decision))
-		s := a.spentSince(before)
+		s := a.spentSince(before, 0)
 		test.meantime(a)
-		returns, lost := a.takeBack(r, arrived+instant(test.after), s)
+		returns, lost := a.takeBack(r, arrived+instant(test.after), s, 0)
 		var cancel limiter.Events
 		if len(returns.cancels) == 1 {
 			cancel = returns.cancels[0].Events

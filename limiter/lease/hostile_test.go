@@ -72,6 +72,8 @@ func (h *hostileLender) Refusal([]byte) error {
 
 func (h *hostileLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return nil }
 
+func (h *hostileLender) Charge(context.Context, limiter.Instant, []limiter.Take) error { return nil }
+
 // TestHostileLender decides every take, whatever the lender replies, and never panics.
 func TestHostileLender(t *testing.T) {
 	for seed := range uint64(20) {

@@ -38,6 +38,7 @@ type memoryLender struct {
 	lag         time.Duration   // what Lag returns
 	writes      []time.Duration // when requests are written; nil: at once
 	refuses     bool            // what Refusal reports
+	chargeErr   error           // what Charge fails with
 	lostGrants  int64           // events granted by replies that were lost
 	calls       int
 	newest      time.Time              // when the newest call was made
@@ -218,6 +219,23 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 	return nil
 }
 
+// Charge consumes events of ledgers, which are new unless a take has come before.
+func (m *memoryLender) Charge(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.chargeErr != nil {
+		return m.chargeErr
+	}
+	for _, k := range takes {
+		at := name{k.Rule.ID, string(k.Key)}
+		if m.ledgers[at] == nil {
+			m.ledgers[at] = leasetest.NewLedger(k.Rule.Algorithm)
+		}
+		m.ledgers[at].Charge(k.Rule, limiter.At(time.Now().Add(3*time.Hour)), k.Cost)
+	}
+	return nil
+}
+
 // Inspect returns the state of a ledger.
 func (m *memoryLender) Inspect(_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, _ error) {
 	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) { i.Count = g.Inspect(r, now) })
@@ -314,6 +332,8 @@ func (deadLender) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 }
 
 func (deadLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+
+func (deadLender) Charge(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
 
 func (deadLender) Inspect(context.Context, limiter.Instant, *limiter.Rule, []byte) (i limiter.Inspection, err error) {
 	return i, errCut

@@ -8,7 +8,7 @@ func (t *takeState) noteOrigin() {
 	*o = limiter.Origin{Indebted: t.indebted}
 	switch {
 	case t.Decision.Source == limiter.FromLease:
-		o.Leases, o.Incarnation = t.spent.leases, t.spent.incarnation
+		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at
 	case t.state == decided:
 		o.Seen = t.Decision.Seen()
 	case t.state == admitted && t.Decision.Source == limiter.FromStore:
@@ -39,7 +39,7 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 		}
 		return known
 	}
-	t := takeState{Take: k, spent: spent{o.Leases, o.Incarnation}}
+	t := takeState{Take: k, spent: spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}}
 	z := s.zoneOf(k.Rule)
 	if z == nil {
 		s.loseSpent(&t)
@@ -53,7 +53,7 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 		s.loseSpent(&t)
 	case k.Decision.Source == limiter.FromLease:
 		taken := a.taken // it is still demand
-		c = s.undoSpentLocked(&t, a, z.rules.of(k.Rule.ID, a), now)
+		c = s.undoSpentLocked(&t, a, z.rules.of(k.Rule.ID, a), now, o.At)
 		a.taken = taken
 		a.clearDenial()
 	default:
@@ -65,6 +65,14 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 	t.shard.Unlock()
 	s.send(c)
 	return false
+}
+
+// newestOf returns n of the events that were spent of leases: those of the newer one first, which can be
+// spent for longer. A take may be refunded in part.
+func newestOf(leases [2]limiter.Events, n int64) [2]limiter.Events {
+	leases[1].N = min(leases[1].N, n)
+	leases[0].N = min(leases[0].N, n-leases[1].N)
+	return leases
 }
 
 // loseSpent counts as lost what t has spent of leases, as its account is gone.

@@ -175,7 +175,7 @@ func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter
 	}
 	d, before := *denial, a.remaining
 	if w.cost != l.Need && a.take(r, now, w.cost, &d) {
-		w.spent = a.spentSince(before)
+		w.spent = a.spentSince(before, now)
 	} else if w.cost > r.Capacity() {
 		d.RetryAt = limiter.Never
 	}
@@ -195,7 +195,7 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 		switch {
 		case w.status != waiting:
 		case a.take(r, now, w.cost, &d):
-			w.spent = a.spentSince(before)
+			w.spent = a.spentSince(before, now)
 			q.answer(w, replied, d)
 		default:
 			undecided = append(undecided, w)

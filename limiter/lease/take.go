@@ -171,7 +171,7 @@ func (s *Store) spendLease(t *takeState, now instant, onlyDenials bool) {
 		before := a.remaining
 		if a.takeWaiting(t.Rule, now, t.Cost, t.wait(), &t.Decision) {
 			t.concludeLocked(a, now)
-			t.spent = a.spentSince(before)
+			t.spent = a.spentSince(before, now)
 		}
 	case a.peekWaiting(t.Rule, now, t.Cost, t.wait(), &t.Decision) && !t.Decision.OK:
 		t.state = denied

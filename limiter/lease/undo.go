@@ -84,7 +84,7 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	}
 	switch {
 	case t.Decision.Source == limiter.FromLease:
-		return s.undoSpentLocked(t, a, r, now)
+		return s.undoSpentLocked(t, a, r, now, 0)
 	case t.indebted || w.status == indebted:
 		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
 	case w.status == late:
@@ -98,9 +98,9 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 }
 
 // undoSpentLocked puts what t has spent of leases back into those that a holds, and returns the
-// rest to the lender.
-func (s *Store) undoSpentLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
-	returns, lost := a.takeBack(r, now, t.spent)
+// rest to the lender. at is when it was spent, 0 if that was just now.
+func (s *Store) undoSpentLocked(t *takeState, a account, r *limiter.Rule, now instant, at limiter.Instant) *call {
+	returns, lost := a.takeBack(r, now, t.spent, at)
 	s.stats.lost.Add(uint64(lost))
 	switch {
 	case returns.any():

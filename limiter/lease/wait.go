@@ -120,7 +120,7 @@ func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 	before := a.remaining
 	if a.takeWaiting(t.Rule, set.now, t.Cost, t.wait(), &t.Decision) {
 		if t.concludeLocked(a, set.now); !set.alone() || t.Origin != nil {
-			t.spent = a.spentSince(before)
+			t.spent = a.spentSince(before, set.now)
 		}
 		return
 	}

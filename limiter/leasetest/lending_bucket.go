@@ -16,6 +16,12 @@ type lendingBucket struct {
 	// Events that the bucket lacks beyond twice the capacity, which do not count under the limit of
 	// this capacity.
 	aside, asideUnder int64
+
+	// Since when the bucket lacks a sixteenth of its capacity or more, in units of nearUnit; 0: nobody
+	// knows.
+	scarceSince int64
+
+	charged bool // events were charged under this capacity: none are set aside
 }
 
 func (b *lendingBucket) clone() lendingCount {
@@ -34,6 +40,11 @@ func (b *lendingBucket) leased(r *limiter.Rule) int64 {
 
 // advance accounts for the time up to now slot by slot, as parts end with them.
 func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved bool) {
+	if b.scarceSince != 0 {
+		unit := int64(b.at) / nearUnit
+		b.scarceSince = max(unit+1-nearUnits, min(unit+1, b.scarceSince)) // as of the newest write
+	}
+	defer b.noteScarcity(r)
 	b.switchLimit(r)
 	at, setBack := follow(b.at, now)
 	if setBack {
@@ -48,6 +59,20 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 	return setBack
 }
 
+// A bucket looks back for nearUnits units of nearUnit µs at most.
+const nearUnit, nearUnits = 1 << 21, 254
+
+// noteScarcity notes when the bucket lacks less than a sixteenth of its capacity. If it is full, nothing
+// is known any more.
+func (b *lendingBucket) noteScarcity(r *limiter.Rule) {
+	switch {
+	case b.missing == 0:
+		b.scarceSince = 0
+	case b.scarceSince != 0 && b.missing <= r.Capacity()/16: // a fraction less
+		b.scarceSince = int64(b.at)/nearUnit + 1
+	}
+}
+
 // asideBits is how many bits of a capacity are known of the events that are set aside.
 const asideBits = 23
 
@@ -58,10 +83,12 @@ func (b *lendingBucket) switchLimit(r *limiter.Rule) {
 	}
 	under := r.Capacity() % (1 << asideBits)
 	if b.asideUnder != under {
-		b.missing, b.aside = min(b.missing+b.aside, maxConsumed), 0
+		b.missing, b.aside, b.charged = min(b.missing+b.aside, maxConsumed), 0, false
 	}
 	b.asideUnder = under
-	if over := b.missing - r.MostMissing(); over > 0 {
+	if over := b.missing - r.MostMissing(); over <= 0 {
+		b.charged = false
+	} else if !b.charged {
 		b.missing -= over
 		b.aside = min(b.aside+over, maxConsumed)
 	}
@@ -157,6 +184,12 @@ func (b *lendingBucket) decide(d *limiter.Decision, r *limiter.Rule, ok bool, co
 
 func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 
+// charge consumes n events, and sets none of them aside.
+func (b *lendingBucket) charge(r *limiter.Rule, n int64) {
+	b.missing += n
+	b.charged = b.charged || b.missing > r.MostMissing()
+}
+
 // lend grants a part: of what is left at most one event in l.Divisor, and at most half of the
 // refill that no part has. All parts together can hold half of the capacity at most. A part that is
 // too small to be of use is not granted. An empty bucket grants a share alone, and none that does not
@@ -164,7 +197,10 @@ func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	r := l.Rule
 	room := r.Capacity()/2 - b.most(r)
-	if b.promised(r) || l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
+	if b.missing > r.Capacity() { // of a limit that was lowered, or because of charges
+		return
+	}
+	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
 		return
 	}
 	events := min(lendable(l, r.Capacity()-b.missing), room)
@@ -210,6 +246,7 @@ func (b *lendingBucket) lack(r *limiter.Rule, n, fraction int64) {
 		b.missing, b.fraction = 0, 0
 	}
 	b.cut(r)
+	b.noteScarcity(r)
 }
 
 // cancel gives back no more than the bucket has lacked ever since.
@@ -232,16 +269,25 @@ func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 		}
 		fraction = b.fraction
 	}
+	missing, left := b.missing, b.fraction
 	switch most := lacked - events; { // less fraction
 	case most > e.N, most == e.N && fraction == 0:
-		b.lack(r, b.missing-e.N, b.fraction)
+		missing -= e.N
 	case most <= 0:
-		b.lack(r, b.missing, b.fraction)
 	case b.fraction >= fraction:
-		b.lack(r, b.missing-most, b.fraction-fraction)
+		missing, left = b.missing-most, b.fraction-fraction
 	default:
-		b.lack(r, b.missing-most+1, b.fraction-fraction+per)
+		missing, left = b.missing-most+1, b.fraction-fraction+per
 	}
+	// If the bucket has lacked a sixteenth of its capacity ever since, as much can go back.
+	whole := b.missing - min(e.N, r.Capacity()/16)
+	if b.scarceSince != 0 && int64(e.At) >= b.scarceSince*nearUnit && missing > whole {
+		missing, left = whole, b.fraction
+	}
+	if b.scarceSince == 0 {
+		b.scarceSince = int64(b.at)/nearUnit + 1
+	}
+	b.lack(r, missing, left)
 }
 
 // restoreSeen begins without a fraction: replies do not have it.
@@ -257,4 +303,5 @@ func (b *lendingBucket) addQuota(r *limiter.Rule, n int64) {
 		b.fraction = 0
 	}
 	b.cut(r)
+	b.noteScarcity(r)
 }

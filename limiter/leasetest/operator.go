@@ -62,6 +62,22 @@ func (g *Ledger) Refund(r *limiter.Rule, now limiter.Instant, served, seen limit
 	g.count = c
 }
 
+// Charge consumes n events at now, whatever the limit allows.
+func (g *Ledger) Charge(r *limiter.Rule, now limiter.Instant, n int64) {
+	g.followClock(now)
+	c := g.count.clone()
+	c.advance(r, now)
+	n = max(0, min(n, maxConsumed-c.consumed()))
+	if b, ok := c.(*lendingBucket); ok {
+		b.charge(r, n)
+	} else {
+		c.consume(r, n)
+	}
+	if g.count = c; g.created == 0 {
+		g.created = c.newest()
+	}
+}
+
 // AddQuota gives back up to n of the events that are consumed at now.
 func (g *Ledger) AddQuota(r *limiter.Rule, now limiter.Instant, n int64) {
 	g.followClock(now)

@@ -275,3 +275,6 @@ func (n *simNode) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 
 // Refund implements [limiter.Store].
 func (n *simNode) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errLost }
+
+// Charge implements [limiter.Store].
+func (n *simNode) Charge(context.Context, limiter.Instant, []limiter.Take) error { return errLost }

@@ -147,6 +147,12 @@ func (c countRef) record(k *limiter.Take, now limiter.Instant) {
 	}
 }
 
+// noteUse updates the usage of the key after its count has changed without a decision.
+func (c countRef) noteUse(r *limiter.Rule, now limiter.Instant) {
+	d, u := c.peek(r, now, 1), c.Value()
+	u.idleSince, u.resetAt = d.RetryAt, coarseSecondAfter(d.ResetAt)
+}
+
 // count returns the count itself.
 func (c countRef) count() limiter.Count {
 	if c.spilled != nil {

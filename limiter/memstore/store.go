@@ -164,10 +164,34 @@ func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.T
 		k := &takes[i]
 		s.change(now, k, func(c countRef) {
 			c.refund(k, now)
-			d := c.peek(k.Rule, now, 1)
-			v := c.Value()
-			v.idleSince, v.resetAt = d.RetryAt, coarseSecondAfter(d.ResetAt)
+			c.noteUse(k.Rule, now)
 		})
+	}
+	return nil
+}
+
+// Charge implements [limiter.Store]. A key that finds no room is not charged.
+func (s *Store) Charge(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
+	for i := range takes {
+		k := &takes[i]
+		z := s.zoneOf(k.Rule)
+		if z == nil {
+			continue
+		}
+		var key keyed.Key
+		sh := z.locate(&key, k)
+		sh.Lock()
+		c := findLocked(sh, &key)
+		if c.entry == nil {
+			if e := z.addLocked(sh, &key, k.Rule, now); e != nil {
+				c = countOf(sh, e)
+			}
+		}
+		if c.entry != nil {
+			c.count().Charge(k.Rule, now, k.Cost)
+			c.noteUse(k.Rule, now)
+		}
+		sh.Unlock()
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type scripts struct {
 var (
 	takeScripts     = scripts{source: lua.Take}
 	refundScripts   = scripts{source: lua.Refund}
+	chargeScripts   = scripts{source: lua.Charge}
 	lendScripts     = scripts{source: lua.Lend}
 	resetScripts    = scripts{source: lua.Reset}
 	giveBackScripts = scripts{source: lua.GiveBack}
@@ -107,6 +108,16 @@ func (s *Store) refundCalls(now limiter.Instant, g group) (calls []*redisconn.Ca
 		calls = append(calls, s.refundCall(now, rest))
 	}
 	return calls
+}
+
+// chargeCall returns the call that charges g: see charge.lua.
+func (s *Store) chargeCall(now limiter.Instant, g group) *redisconn.Call {
+	b := s.newCall(g[0].Key, now, "charge")
+	b.NewKey = !s.known.has(g[0].Key)
+	for _, k := range g {
+		b.add(k.Rule, k.Cost, 0)
+	}
+	return b.with(&chargeScripts)
 }
 
 // lendCall returns the call that answers lease requests of one key: see lease_request.lua.

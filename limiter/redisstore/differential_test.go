@@ -153,6 +153,11 @@ func (h *history) call(t *testing.T) error {
 			}
 		}
 	}
+	if h.IntN(8) == 0 {
+		if err := h.charge(t); err != nil {
+			return err
+		}
+	}
 	if h.IntN(5) == 0 {
 		if err := h.operate(t); err != nil {
 			return err
@@ -208,6 +213,18 @@ func (h *history) giveBack(t *testing.T, takes []limiter.Take) error {
 		}
 		h.promised[inRedis]++
 		k.Decision.Turn = h.now // it is not given back again
+	}
+	return nil
+}
+
+// charge charges a key on both stores: an event, or up to three limits.
+func (h *history) charge(t *testing.T) error {
+	r := h.rules[h.IntN(len(h.rules))]
+	charges := []limiter.Take{{Rule: r, Key: []byte(h.randomKey()), Cost: pick(h, 1, 1+h.Int64N(3*r.Capacity()))}}
+	for _, s := range []limiter.Store{h.redis, h.memory} {
+		if err := s.Charge(t.Context(), h.now, charges); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,6 +119,24 @@ func (s *Store) GiveBack(ctx context.Context, now limiter.Instant, k *limiter.Ta
 	foreign, err := r.end("give_back.lua")
 	s.foreign.Add(uint64(foreign))
 	return back && err == nil, err
+}
+
+// Charge implements [limiter.Store].
+func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	groups := groupByKey(takes)
+	calls := make([]*redisconn.Call, len(groups))
+	for i, g := range groups {
+		calls[i] = s.chargeCall(now, g)
+	}
+	s.client.Do(ctx, calls...)
+	var failed error
+	for i, c := range calls {
+		if c.Err == nil {
+			s.known.add(groups[i][0].Key)
+		}
+		failed = cmp.Or(failed, late(c.Err))
+	}
+	return failed
 }
 
 // decide decides takes as one. With consume it also consumes them when all are allowed.

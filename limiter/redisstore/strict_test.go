@@ -151,6 +151,10 @@ func (s *strictStore) Refund(ctx context.Context, now limiter.Instant, takes []l
 	return s.strict(now, takes, func(now limiter.Instant, takes []limiter.Take) error { return s.Store.Refund(ctx, now, takes) })
 }
 
+func (s *strictStore) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.strict(now, takes, func(now limiter.Instant, takes []limiter.Take) error { return s.Store.Charge(ctx, now, takes) })
+}
+
 func (s *strictStore) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, err error) {
 	r, now, err = s.strictly(now, r)
 	if err != nil {

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T, zones ...string) (Store, map[stri
 		{"Cost", testCost},
 		{"Peek", testPeek},
 		{"Refund", testRefund},
+		{"Charge", testCharge},
 		{"Several", testSeveral},
 		{"ChangedLimit", testChangedLimit},
 		{"LoweredAndRaisedLimit", testLoweredAndRaisedLimit},

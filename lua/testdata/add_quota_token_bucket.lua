@@ -42,6 +42,7 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
+local NEAR = 2097152
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 local function given(us, p, q)
   local rest = us % q
@@ -89,38 +90,48 @@ if not q_1 then
   local q, most = string.match(ARGV[7 * 1 + 1], '^(%d+):(%d+)$')
   q_1, most_1 = tonumber(q), tonumber(most)
 end
-local missing_1, fraction_1, aside_1 = 0, 0, 0
-local parts_1, share_1 = nil, 0
-if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
-  local seconds, mixed, low
-  seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
-  local high = mixed % 4096
-  written_1 = seconds * 1000000 + (mixed - high) / 4096
-  fraction_1 = high * 4294967296 + low
-  if fraction_1 >= q_1 then fraction_1 = 0 end
-  if #stored[2] == 28 or #stored[2] == 63 then
-    local under
-    aside_1, under = struct.unpack('>I5I3', stored[2], #stored[2] - 7)
-    if under ~= capacity_1 % 8388608 then
-      missing_1, aside_1 = math.min(missing_1 + aside_1, MOST), 0
+local missing_1, fraction_1, aside_1, charged_1 = 0, 0, 0, false
+local parts_1, share_1, scarce_1 = nil, 0, 0
+do
+  local noted = stored[2] and (#stored[2] == 21 or #stored[2] == 29 or #stored[2] == 56 or #stored[2] == 64) and string.byte(stored[2], -1)
+  if stored[2] and (noted or #stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
+    local seconds, mixed, low
+    seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
+    local high = mixed % 4096
+    written_1 = seconds * 1000000 + (mixed - high) / 4096
+    fraction_1 = high * 4294967296 + low
+    if fraction_1 >= q_1 then fraction_1 = 0 end
+    local size = noted and #stored[2] - 1 or #stored[2]
+    if (noted or 0) > 0 then scarce_1 = math.floor(written_1 / NEAR) + 2 - noted end
+    if size == 28 or size == 63 then
+      local under
+      aside_1, under = struct.unpack('>I5I3', stored[2], size - 7)
+      charged_1 = under >= 8388608
+      if under % 8388608 ~= capacity_1 % 8388608 then
+        missing_1, aside_1, charged_1 = math.min(missing_1 + aside_1, MOST), 0, false
+      end
     end
-  end
-  if #stored[2] >= 55 then
-    local a, b, ends, length = {}, {}, nil, nil
+    if size >= 55 then
+      local a, b, ends, length = {}, {}, nil, nil
 ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
   struct.unpack('>I7I4I2I5I5I2I5I5', stored[2], 21)
 parts_1 = {ends = ends, length = length, current = a, previous = b}
 if length > SLOT or length == 0 or ends > written_1 + length or sharesOf(parts_1) > SHARES then written_1 = 0 end
+    end
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
-  missing_1, fraction_1, aside_1 = 0, 0, 0
+  missing_1, fraction_1, aside_1, charged_1, scarce_1 = 0, 0, 0, false, 0
 parts_1 = nil
 end
 do
   local most = most_1 or 2 * capacity_1
-  if missing_1 > most then missing_1, aside_1 = most, aside_1 + missing_1 - most end
+  if missing_1 <= most then
+    charged_1 = false
+  elseif not charged_1 then
+    missing_1, aside_1 = most, aside_1 + missing_1 - most
+  end
   local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
@@ -167,6 +178,13 @@ if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 the
     end
   until not ended
 end
+if scarce_1 ~= 0 then
+  if missing_1 == 0 then
+    scarce_1 = 0
+  elseif missing_1 <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(at_1 / NEAR) + 1
+  end
+end
 left_1 = capacity_1 - missing_1
 if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
@@ -187,6 +205,13 @@ if left_1 < capacity_1 then
   end
 end
 end
+if scarce_1 ~= 0 then
+  if missing_1 == 0 then
+    scarce_1 = 0
+  elseif missing_1 <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(at_1 / NEAR) + 1
+  end
+end
   stored[2], last = struct.pack('>I3', expiry(at_1 + math.ceil(capacity_1 * q_1 / p_1), stored[2])), math.max(last, at_1 + math.ceil(capacity_1 * q_1 / p_1))
   reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
 if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
@@ -195,7 +220,13 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
     us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
   if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
   parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
-  if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
+  if aside_1 > 0 or charged_1 then
+    value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608 + (charged_1 and 8388608 or 0))
+  end
+  if scarce_1 ~= 0 then
+    local units = math.min(math.floor(at_1 / NEAR) + 1 - scarce_1, 254)
+    value = value .. string.char(1 + math.max(0, units))
+  end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)

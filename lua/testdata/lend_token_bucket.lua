@@ -42,6 +42,7 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
+local NEAR = 2097152
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 local function given(us, p, q)
   local rest = us % q
@@ -89,33 +90,39 @@ if not q_1 then
   local q, most = string.match(ARGV[7 * 1 + 1], '^(%d+):(%d+)$')
   q_1, most_1 = tonumber(q), tonumber(most)
 end
-local missing_1, fraction_1, aside_1 = 0, 0, 0
-local parts_1, share_1 = nil, 0
-if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
-  local seconds, mixed, low
-  seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
-  local high = mixed % 4096
-  written_1 = seconds * 1000000 + (mixed - high) / 4096
-  fraction_1 = high * 4294967296 + low
-  if fraction_1 >= q_1 then fraction_1 = 0 end
-  if #stored[2] == 28 or #stored[2] == 63 then
-    local under
-    aside_1, under = struct.unpack('>I5I3', stored[2], #stored[2] - 7)
-    if under ~= capacity_1 % 8388608 then
-      missing_1, aside_1 = math.min(missing_1 + aside_1, MOST), 0
+local missing_1, fraction_1, aside_1, charged_1 = 0, 0, 0, false
+local parts_1, share_1, scarce_1 = nil, 0, 0
+do
+  local noted = stored[2] and (#stored[2] == 21 or #stored[2] == 29 or #stored[2] == 56 or #stored[2] == 64) and string.byte(stored[2], -1)
+  if stored[2] and (noted or #stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
+    local seconds, mixed, low
+    seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
+    local high = mixed % 4096
+    written_1 = seconds * 1000000 + (mixed - high) / 4096
+    fraction_1 = high * 4294967296 + low
+    if fraction_1 >= q_1 then fraction_1 = 0 end
+    local size = noted and #stored[2] - 1 or #stored[2]
+    if (noted or 0) > 0 then scarce_1 = math.floor(written_1 / NEAR) + 2 - noted end
+    if size == 28 or size == 63 then
+      local under
+      aside_1, under = struct.unpack('>I5I3', stored[2], size - 7)
+      charged_1 = under >= 8388608
+      if under % 8388608 ~= capacity_1 % 8388608 then
+        missing_1, aside_1, charged_1 = math.min(missing_1 + aside_1, MOST), 0, false
+      end
     end
-  end
-  if #stored[2] >= 55 then
-    local a, b, ends, length = {}, {}, nil, nil
+    if size >= 55 then
+      local a, b, ends, length = {}, {}, nil, nil
 ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
   struct.unpack('>I7I4I2I5I5I2I5I5', stored[2], 21)
 parts_1 = {ends = ends, length = length, current = a, previous = b}
 if length > SLOT or length == 0 or ends > written_1 + length or sharesOf(parts_1) > SHARES then written_1 = 0 end
+    end
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
-  missing_1, fraction_1, aside_1 = 0, 0, 0
+  missing_1, fraction_1, aside_1, charged_1, scarce_1 = 0, 0, 0, false, 0
 parts_1 = nil
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
@@ -131,7 +138,11 @@ do
     local restored, now = lost, lost and taken or now
     do
   local most = most_1 or 2 * capacity_1
-  if missing_1 > most then missing_1, aside_1 = most, aside_1 + missing_1 - most end
+  if missing_1 <= most then
+    charged_1 = false
+  elseif not charged_1 then
+    missing_1, aside_1 = most, aside_1 + missing_1 - most
+  end
   local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
@@ -177,6 +188,13 @@ parts_1.ends = parts_1.ends + parts_1.length
 if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
   until not ended
+end
+if scarce_1 ~= 0 then
+  if missing_1 == 0 then
+    scarce_1 = 0
+  elseif missing_1 <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(at_1 / NEAR) + 1
+  end
 end
 left_1 = capacity_1 - missing_1
     if lost then
@@ -228,6 +246,13 @@ end
   end
 end
 end
+if scarce_1 ~= 0 then
+  if missing_1 == 0 then
+    scarce_1 = 0
+  elseif missing_1 <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(at_1 / NEAR) + 1
+  end
+end
     else
       fraction_1 = before
     end
@@ -240,6 +265,8 @@ end
       local lacked = seen_at == taken and math.max(n, seen) or n
       
       if taken <= at_1 and not (most_1 and missing_1 > capacity_1) then
+  local whole = scarce_1 ~= 0 and taken >= scarce_1 * NEAR and math.min(n, math.floor(capacity_1 / 16)) or 0
+  local before, left = fraction_1, missing_1 - whole
   local events, fraction = given(at_1 - taken, p_1, q_1)
   if lacked > n then
     if fraction > fraction_1 then events = events + 1 end
@@ -254,6 +281,8 @@ end
     n, fraction_1 = missing_1 - most, fraction_1 - fraction
     if fraction_1 < 0 then n, fraction_1 = n + 1, fraction_1 + q_1 end
   end
+  if n > left then n, fraction_1 = left, before end
+  if scarce_1 == 0 then scarce_1 = math.floor(at_1 / NEAR) + 1 end
   do
   local back = missing_1 > capacity_1 and math.min(missing_1 - n, aside_1) or 0
   missing_1, aside_1 = n + back, aside_1 - back
@@ -270,6 +299,13 @@ end
     missing_1, fraction_1 = least, ahead
   end
 end
+end
+if scarce_1 ~= 0 then
+  if missing_1 == 0 then
+    scarce_1 = 0
+  elseif missing_1 <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(at_1 / NEAR) + 1
+  end
 end
 end
     end
@@ -298,12 +334,12 @@ do
     t = {ends = at_1 - at_1 % length + length, length = length,
       current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  if length > 0 and t.length == length and incarnation > 0 then
+  if missing_1 <= capacity_1 and length > 0 and t.length == length and incarnation > 0 then
     local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
     local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
     room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  if room >= 2 and not (most_1 and missing_1 > capacity_1) then
+  if room >= 2 then
     local lasts, slot = t.ends + length - at_1, t.current
     want_1 = math.min(want_1, room)
     local whole = given(room - want_1, q_1, p_1)
@@ -332,7 +368,13 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
     us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
   if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
   parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
-  if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
+  if aside_1 > 0 or charged_1 then
+    value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608 + (charged_1 and 8388608 or 0))
+  end
+  if scarce_1 ~= 0 then
+    local units = math.min(math.floor(at_1 / NEAR) + 1 - scarce_1, 254)
+    value = value .. string.char(1 + math.max(0, units))
+  end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)

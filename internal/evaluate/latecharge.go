@@ -1,0 +1,189 @@
+package evaluate
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/tokenusage"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A reservedCharge is a take that has reserved events until the response has ended. Then the request
+// is charged what that says: the rest is given back, or more is charged.
+type reservedCharge struct {
+	index  int // of the take in Evaluation.takes, until it is held
+	take   limiter.Take
+	origin limiter.Origin
+	late   *zone.LateCharge
+	zone   report.Zone
+	counts *usage.Charges // nil: the charge is that of a comparison, which is not counted
+
+	store   takeStore
+	state   *response.State
+	repl    *caddy.Replacer
+	reports *report.Requests
+
+	atStart string             // what the placeholder was when the response started
+	body    *tokenusage.Reader // nil: it is not read
+}
+
+// newReservedCharge returns the charge of a zone, whose take is to be held.
+func newReservedCharge(found *zone.Reading, c *zone.Charge) *reservedCharge {
+	return &reservedCharge{late: c.Late, zone: reported(found.Zone), counts: &found.Zone.Usage.Charges}
+}
+
+// addReservedCharge makes the newest take one whose charge follows.
+func (e *Evaluation) addReservedCharge(found *zone.Reading, c *zone.Charge) {
+	r := newReservedCharge(found, c)
+	r.index = len(e.takes) - 1
+	e.takes[r.index].Origin = &r.origin
+	e.late = append(e.late, r)
+}
+
+// hold holds the events of a take that was admitted, until the response has ended.
+func (r *reservedCharge) hold(e *Evaluation, take *limiter.Take) {
+	if !take.Decision.OK {
+		return // the store could not decide it
+	}
+	r.take, r.store = *take, e.handler.Store
+	r.take.Key = bytes.Clone(take.Key) // the request's buffer is used again
+	r.state, r.repl, r.reports = &e.state.State, e.Repl, e.handler.Reports
+	if r.counts != nil {
+		r.counts.Open.Add(1)
+		r.counts.ReservedEvents.Add(uint64(r.take.Cost))
+	}
+	forgetUpstream(e.Repl)
+	e.state.OnStatus(r.begin)
+	e.state.OnBody(r.read)
+	e.state.AtEnd(r.settle)
+	if r.late.Usage {
+		e.plain = true
+	}
+}
+
+// begin is called when the response starts. Other handlers may remove its headers after that.
+func (r *reservedCharge) begin(int) {
+	h := r.state.Header()
+	r.atStart = r.value(h)
+	if encoding := h.Get("Content-Encoding"); encoding == "" || strings.EqualFold(encoding, "identity") {
+		r.body = tokenusage.NewReader(h.Get("Content-Type"))
+	}
+}
+
+// read reads what was written of the body.
+func (r *reservedCharge) read(p []byte) {
+	if r.body != nil {
+		r.body.Read(p)
+	}
+}
+
+// value returns what the placeholder is now, "" if it is unknown. A trailer counts before a header.
+func (r *reservedCharge) value(h http.Header) string {
+	if name := r.late.Header; name != "" {
+		for _, name := range []string{http.TrailerPrefix + name, name} {
+			if values := h[http.CanonicalHeaderKey(name)]; len(values) > 0 {
+				return values[len(values)-1]
+			}
+		}
+		return ""
+	}
+	if r.late.Usage {
+		return ""
+	}
+	value, _ := r.repl.GetString(r.late.Placeholder)
+	return value
+}
+
+// settle charges the request. status is the one that the client gets.
+func (r *reservedCharge) settle(status int) {
+	n, counter := r.cost(status)
+	reserved := r.take.Cost
+	if r.counts != nil {
+		counter.Add(1)
+		r.counts.Open.Add(-1)
+		r.counts.ChargedEvents.Add(uint64(n))
+		r.counts.RefundedEvents.Add(uint64(max(0, reserved-n)))
+		if counter != &r.counts.Refunded {
+			r.late.Past.Add(r.take.Key, n)
+		}
+	}
+	rest := r.take
+	switch {
+	case n < reserved:
+		rest.Cost = reserved - n
+		r.store.Refund(rest, func() {})
+	case n > reserved:
+		rest.Cost = n - reserved
+		r.store.Charge(rest)
+	}
+}
+
+// cost returns what the request is charged, and the counter of such requests.
+func (r *reservedCharge) cost(status int) (n int64, counter *counter) {
+	counts := r.counts
+	if counts == nil {
+		counts = new(usage.Charges)
+	}
+	sent, answered := upstreamStatus(r.repl)
+	if answered != 0 {
+		status = answered
+	}
+	if status != 0 && r.late.Refunds.Has(status) {
+		return 0, &counts.Refunded
+	}
+	n, known := r.knownCost()
+	switch most := r.late.Most(r.take.Rule); {
+	case known && n > most:
+		if counts.LogsCapped(time.Now()) {
+			r.reports.ChargeCapped(r.zone, n, most)
+		}
+		return most, &counts.Capped
+	case known:
+		return n, &counts.Known
+	case !sent && !r.streams(status):
+		return 0, &counts.Refunded
+	default:
+		return max(r.take.Cost, min(most, max(n, r.events()))), &counts.Unknown
+	}
+}
+
+// knownCost returns what the response says that the request has cost, as far as it says so. known is
+// false if it does not say so for the whole response.
+func (r *reservedCharge) knownCost() (n int64, known bool) {
+	if r.late.Usage {
+		if r.body == nil {
+			return 0, false
+		}
+		n, known = r.body.Tokens()
+		return n, known && !r.state.IsCut()
+	}
+	value := r.value(r.state.Header())
+	if value == "" {
+		value = r.atStart
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if n == maxInt64 {
+		err = nil // it is larger
+	}
+	return max(0, n), err == nil && n >= 0
+}
+
+// streams reports whether a handler that is no proxy has sent a body.
+func (r *reservedCharge) streams(status int) bool { return status == http.StatusOK && r.events() > 0 }
+
+// events returns how many events the body has streamed.
+func (r *reservedCharge) events() int64 {
+	if r.body == nil {
+		return 0
+	}
+	return r.body.Events()
+}

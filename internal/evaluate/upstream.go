@@ -1,0 +1,57 @@
+package evaluate
+
+import (
+	"math"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+type counter = atomic.Uint64
+
+const maxInt64 = math.MaxInt64
+
+// What reverse_proxy sets when it has chosen an upstream, and when that has answered.
+const (
+	upstreamChosen   = "http.reverse_proxy.upstream.fails"
+	upstreamAnswered = "http.reverse_proxy.status_text"
+	upstreamCode     = "http.reverse_proxy.status_code"
+)
+
+// notYet is the value of placeholders that reverse_proxy has not set since. Before that, it may have
+// set them for another request, such as that of forward_auth.
+type notYet struct{}
+
+// forgetUpstream notes that the request has not gone upstream yet.
+func forgetUpstream(repl *caddy.Replacer) {
+	repl.Set(upstreamChosen, notYet{})
+	repl.Set(upstreamAnswered, notYet{})
+}
+
+// upstreamStatus returns whether the request may have gone to an upstream since forgetUpstream, and
+// the status of its answer; 0: it has not answered.
+func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
+	set := func(name string) bool {
+		value, _ := repl.Get(name)
+		return value != notYet{}
+	}
+	if sent = set(upstreamChosen); sent && set(upstreamAnswered) {
+		value, _ := repl.Get(upstreamCode)
+		status, _ = value.(int)
+	}
+	return sent, status
+}
+
+// hideEncodings removes what would have upstreams compress their responses, so that they can be read.
+// It returns what undoes that.
+func hideEncodings(r *http.Request) (restore func()) {
+	const name = "Accept-Encoding"
+	values, found := r.Header[name]
+	delete(r.Header, name)
+	return func() {
+		if found {
+			r.Header[name] = values
+		}
+	}
+}

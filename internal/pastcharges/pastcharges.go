@@ -1,0 +1,90 @@
+// Package pastcharges remembers what responses were charged, to foresee what the next one will be.
+//
+// What a key is charged says most about the key. Only a key that was charged a few times at most is
+// foreseen by what others were charged, so that no key changes the reservations of all.
+package pastcharges
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+)
+
+const (
+	// Few is from how many charges on those of a key count alone.
+	Few = 5
+
+	// ofKey and ofAll are how many charges are remembered, the newest.
+	ofKey, ofAll = 20, 100
+
+	// percent is the percentile that is foreseen.
+	percent = 95
+
+	// mostKeys bounds the keys that are remembered, about 200 bytes each. Those that were charged
+	// longest ago make room.
+	mostKeys = 10_000
+)
+
+// A History has the charges of the keys of one rule. The zero value has none.
+type History struct {
+	mu   sync.Mutex
+	keys [2]map[uint64]*charges // those charged lately, and those before: a key that is charged moves to the first
+	all  charges
+}
+
+// seed hides which keys have the same hash.
+var seed = maphash.MakeSeed()
+
+// Add adds what a response of key was charged.
+func (h *History) Add(key []byte, events int64) {
+	id := maphash.Bytes(seed, key)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.keys[0][id]
+	if c == nil {
+		if c = h.keys[1][id]; c == nil {
+			c = new(charges)
+		}
+		if h.keys[0] == nil || len(h.keys[0]) >= mostKeys/2 {
+			h.keys[0], h.keys[1] = make(map[uint64]*charges), h.keys[0]
+		}
+		delete(h.keys[1], id)
+		h.keys[0][id] = c
+	}
+	c.add(events, ofKey)
+	h.all.add(events, ofAll)
+}
+
+// Foresee returns the 95th percentile of what the last responses of key were charged; of what all
+// were, while those of the key are few. known is false if there are none.
+func (h *History) Foresee(key []byte) (events int64, known bool) {
+	id := maphash.Bytes(seed, key)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, keys := range h.keys {
+		if c := keys[id]; c != nil && len(c.newest) >= Few {
+			return c.high, true
+		}
+	}
+	return h.all.high, len(h.all.newest) > 0
+}
+
+// charges are the newest, in a ring.
+type charges struct {
+	newest []int64
+	next   int   // where the next one goes once the ring is full
+	high   int64 // their percentile
+}
+
+func (c *charges) add(events int64, most int) {
+	if len(c.newest) < most {
+		c.newest = append(c.newest, events)
+	} else {
+		c.newest[c.next] = events
+		c.next = (c.next + 1) % most
+	}
+	var room [ofAll]int64
+	sorted := append(room[:0], c.newest...)
+	slices.Sort(sorted)
+	c.high = sorted[(len(sorted)*percent+99)/100-1]
+}

@@ -1,0 +1,138 @@
+package tokenusage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// bodies are responses of each form, with what they have used.
+var bodies = []struct {
+	name, contentType, body string
+	tokens, events          int64
+}{
+	{"chat", "application/json", `{"id":"c","choices":[{"message":{"content":"say \"usage\": {\"total_tokens\": 1}"}}],
+		"usage": {"prompt_tokens": 19, "completion_tokens": 10, "total_tokens": 29, "prompt_tokens_details": {"cached_tokens": 4}}}`, 29, 0},
+	{"chat stream", "text/event-stream; charset=utf-8", `data: {"choices":[{"delta":{"content":"a"}}],"usage":null}
+
+data: {"choices":[{"delta":{"content":"\n\ndata: {\"usage\":{\"total_tokens\":7}}"}}],"usage":null}
+
+data: {"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":22,"total_tokens":30}}
+
+data: [DONE]
+
+`, 30, 3},
+	{"responses", "application/json", `{"object":"response","output":[],"usage":{"input_tokens":36,
+		"input_tokens_details":{"cached_tokens":0},"output_tokens":87,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":123},
+		"user":null,"metadata":{"usage":"{}"}}`, 123, 0},
+	{"responses stream", "text/event-stream", `event: response.created
+data: {"type":"response.created","response":{"usage":null}}
+
+event: response.output_text.delta
+data: {"type":"response.output_text.delta","delta":"Hi"}
+
+event: response.completed
+data: {"type":"response.completed","response":{"output":[],"usage":{"input_tokens":37,"output_tokens":11,"total_tokens":48},"metadata":{}}}
+
+`, 48, 3},
+	{"messages", "application/json", `{"type":"message","content":[{"type":"tool_use","input":{"usage":{"input_tokens":1}}}],
+		"usage":{"input_tokens":2095,"cache_creation_input_tokens":5,"cache_read_input_tokens":100,"output_tokens":503}}`, 2703, 0},
+	{"messages stream", "text/event-stream", `event: message_start
+data: {"type":"message_start","message":{"usage":{"input_tokens":25,"cache_read_input_tokens":10,"output_tokens":1}}}
+
+event: ping
+data: {"type":"ping"}
+
+event: content_block_delta
+data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"usage"}}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":15}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`, 50, 5},
+	{"usage in each chunk", "text/event-stream", "data: {\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}\n\n" +
+		"data: {\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2}}\n\n", 7, 2},
+	{"an object over lines", "text/event-stream", "data: {\"usage\"\ndata:  : \ndata: {\"total_tokens\":\ndata: 9}}\n\n", 9, 1},
+	{"no empty line at the end", "text/event-stream", ": comment\nid: 1\ndata: {\"usage\":{\"total_tokens\":9}}", 9, 1},
+	{"a long document", "application/json", `{"choices":["` + strings.Repeat("x", 100_000) + `"],"usage":{"total_tokens":7}}`, 7, 0},
+	{"a long event", "text/event-stream", `data: {"response":{"output":"` + strings.Repeat("x", 100_000) +
+		"\",\"usage\":{\"total_tokens\":7}}}\n\n", 7, 1},
+}
+
+func read(contentType string, parts ...string) *Reader {
+	r := NewReader(contentType)
+	for _, p := range parts {
+		r.Read([]byte(p))
+	}
+	return r
+}
+
+// check reads parts, and wants this usage.
+func check(t *testing.T, contentType string, tokens, events int64, parts ...string) {
+	t.Helper()
+	r := read(contentType, parts...)
+	if n, known := r.Tokens(); n != tokens || !known || r.Events() != events {
+		t.Errorf("%d tokens, known %v, in %d events, want %d in %d", n, known, r.Events(), tokens, events)
+	}
+}
+
+// TestSplitAnywhere reads each body split at every offset, and byte by byte, with each end of lines
+// and with and without spaces.
+func TestSplitAnywhere(t *testing.T) {
+	for _, b := range bodies {
+		variants := []string{b.body}
+		if isEventStream(b.contentType) {
+			for _, end := range []string{"\r\n", "\r"} {
+				variants = append(variants, strings.ReplaceAll(b.body, "\n", end))
+			}
+			variants = append(variants, strings.ReplaceAll(b.body, "data: ", "data:"))
+		}
+		for i, body := range variants {
+			t.Run(fmt.Sprint(b.name, " ", i), func(t *testing.T) {
+				step := max(1, len(body)/1500)
+				for at := 0; at <= len(body); at += step {
+					check(t, b.contentType, b.tokens, b.events, body[:at], body[at:])
+				}
+				check(t, b.contentType, b.tokens, b.events, strings.Split(body, "")...)
+			})
+		}
+	}
+}
+
+// TestUnknown reads bodies that do not say what the whole response has used.
+func TestUnknown(t *testing.T) {
+	for _, tc := range []struct {
+		name, contentType, body string
+		tokens                  int64
+	}{
+		{"empty", "application/json", "", 0},
+		{"no usage", "application/json", `{"choices":[]}`, 0},
+		{"null", "application/json", `{"usage":null}`, 0},
+		{"a number", "application/json", `{"usage":7}`, 0},
+		{"a value", "application/json", `{"type":"usage"}`, 0},
+		{"cut off", "application/json", `{"usage":{"total_tokens":7`, 0},
+		{"no tokens", "application/json", `{"usage":{"seconds":7}}`, 0},
+		{"negative", "application/json", `{"usage":{"total_tokens":-7}}`, 0},
+		{"a fraction", "application/json", `{"usage":{"total_tokens":7.5}}`, 0},
+		{"too large", "application/json", `{"usage":{"total_tokens":99999999999999999999}}`, 0},
+		{"a text", "application/json", `{"usage":{"total_tokens":"7"}}`, 0},
+		{"in a text", "application/json", `{"content":"{\"usage\":{\"total_tokens\":7}}"}`, 0},
+		{"in a comment", "text/event-stream", ": {\"usage\":{\"total_tokens\":7}}\n\n", 0},
+		{"in another field", "text/event-stream", "datas: {\"usage\":{\"total_tokens\":7}}\n\n", 0},
+		{"before the end", "text/event-stream", bodies[5].body[:150] + "\n\n", 36},
+		{"far from the end", "application/json", `{"usage":{"total_tokens":7},"x":"` + strings.Repeat("x", Kept) + `"}`, 0},
+	} {
+		if n, known := read(tc.contentType, tc.body).Tokens(); n != tc.tokens || known {
+			t.Errorf("%s: %d tokens, known %v, want %d, unknown", tc.name, n, known, tc.tokens)
+		}
+	}
+}
+
+// TestSums adds what has no total, without overflow.
+func TestSums(t *testing.T) {
+	check(t, "", 1<<63-1, 0, `{"usage":{"input_tokens":9223372036854775807,"output_tokens":9223372036854775807}}`)
+	check(t, "", 3, 0, `{"usage":{"total_tokens":9},"again":{"usage":{"input_tokens":1,"output_tokens":2}}}`)
+}

@@ -1,0 +1,88 @@
+package lease
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Charge implements [limiter.Store]. What the account of a key has leased is spent first, as it is
+// debited already. The lender is charged the rest. What it could not be asked for is charged to the
+// local bucket of the outage, which may lack any number of events, and is debt of the account: that
+// is at most one limit.
+func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	var rest []limiter.Take
+	for _, k := range takes {
+		if !k.Rule.Strict {
+			s.withAccount(k.Rule, k.Key, func(a account) { k.Cost -= a.chargeLeases(k.Rule, fromCaller(now), k.Cost) })
+		}
+		if k.Cost > 0 {
+			rest = append(rest, k)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	err := s.lender.Charge(ctx, now, rest)
+	for _, k := range rest {
+		z := s.zoneOf(k.Rule)
+		if z == nil {
+			continue
+		}
+		var l location
+		l.locate(z, k.Rule.ID, k.Key)
+		l.withAccount(func(a account) { s.noteChargeLocked(&l, a, &k, s.now(), err) })
+	}
+	return err
+}
+
+// noteChargeLocked notes that the lender was charged k, unless err says that it was not.
+func (s *Store) noteChargeLocked(l *location, a account, k *limiter.Take, now instant, err error) {
+	if err == nil {
+		a.charged(k.Cost)
+		return
+	}
+	a.chargeInOutage(k.Rule, now, k.Cost, s.options.OutageNodes())
+	if !errors.Is(err, limiter.ErrNotAsked) {
+		return
+	}
+	s.addDebt(a, k.Rule, now, k.Cost)
+	if l.queueLocked() == nil {
+		s.backOffLocked(l, a, now)
+	}
+}
+
+// chargeLeases spends up to cost events of the leases, and returns how many.
+func (a account) chargeLeases(r *limiter.Rule, now instant, cost int64) (spent int64) {
+	if !a.appliesTo(r) || a.inOutage {
+		return 0
+	}
+	if spent = min(cost, a.leased(r, now)); spent == 0 || !a.spend(r, now, spent) {
+		return 0
+	}
+	a.addTaken(spent)
+	a.show(r, now, spent)
+	return spent
+}
+
+// charged notes that the store has consumed cost events more.
+func (a account) charged(cost int64) {
+	a.used = min(a.used+cost, maxUsed)
+	a.shown = max(0, a.shown-cost)
+}
+
+// maxUsed bounds what is known to be used, so that nothing overflows.
+const maxUsed = limiter.MaxEvents
+
+// chargeInOutage charges cost events to the local bucket, which may then lack more than its
+// capacity.
+func (a account) chargeInOutage(r *limiter.Rule, now instant, cost int64, nodes int) {
+	if r.OnOutage != limiter.OutageLocal {
+		return
+	}
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
+	}
+	a.local = a.leftOf(r.InOutage(nodes), r, now) - cost
+}

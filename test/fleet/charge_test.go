@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// A tokenModel says in a header what each response costs, when as many requests are under way as come
+// through. It counts what it has served.
+type tokenModel struct{ served, tokens atomic.Int64 }
+
+func (m *tokenModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	<-time.After(100 * time.Millisecond) // the others arrive
+	tokens, _ := strconv.ParseInt(r.Header.Get("X-Cost"), 10, 64)
+	m.served.Add(1)
+	m.tokens.Add(tokens)
+	w.Header().Set("X-Tokens", r.Header.Get("X-Cost"))
+	_, _ = io.WriteString(w, "done")
+}
+
+// Requests of 58, 80, 175, 175 and 175 tokens come at once, with a limit of 100. If they reserve what
+// they cost, no more passes than the limit, or than one request. If they reserve 10, all pass: what they
+// have cost beyond that is paid before anything passes again.
+func TestFleetChargesTokens(t *testing.T) {
+	costs := []string{"58", "80", "175", "175", "175"}
+	for _, tc := range []struct {
+		name    string
+		nodes   int
+		options func(t *testing.T) string
+	}{
+		{"one node", 1, onNewRedis},
+		{"four nodes", 4, onNewRedis},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			model := new(tokenModel)
+			upstream := httptest.NewServer(model)
+			defer upstream.Close()
+			nodes := nodetest.StartAll(t, tc.nodes, tc.options(t), `
+			rate_limit {
+				zone known {
+					key {path}
+					endpoint /known 100/24h {
+						charge {rp.header.X-Tokens} reserve {header.X-Cost} trusted
+					}
+					endpoint /reserved 100/24h {
+						charge {rp.header.X-Tokens} reserve 10
+					}
+				}
+			}
+			route {
+				reverse_proxy `+upstream.Listener.Addr().String()+`
+			}`)
+			atOnce := func(path string) (admitted, tokens int64) {
+				var wg sync.WaitGroup
+				served, before := model.served.Load(), model.tokens.Load()
+				for i, cost := range costs {
+					wg.Go(func() {
+						if _, _, err := nodes[i%len(nodes)].Get(path, "X-Cost: "+cost); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				return model.served.Load() - served, model.tokens.Load() - before
+			}
+			if n, tokens := atOnce("/known"); n != 1 || tokens > 175 {
+				t.Errorf("%d requests with %d tokens passed, want one", n, tokens)
+			}
+			n, tokens := atOnce("/reserved")
+			if most := 100 + tokens - 10*n; n == 0 || tokens > most {
+				t.Errorf("%d requests with %d tokens passed, want %d at most", n, tokens, most)
+			}
+			nodes[0].Await("the charges are settled", func() bool {
+				open := 0.0
+				for _, n := range nodes {
+					open += n.Metric(`caddy_rate_limit_charges_open{zone="known"}`)
+				}
+				return open == 0
+			})
+			for i := range 3 * len(nodes) {
+				if status, _, err := nodes[i%len(nodes)].Get("/reserved", "X-Cost: 1"); err == nil && status == http.StatusOK && i >= len(nodes) {
+					t.Errorf("request %d after the charges: %d, want 429", i, status)
+				}
+			}
+		})
+	}
+}
+
+func onNewRedis(t *testing.T) string {
+	return "redis {\n\taddress " + redistest.NewServer(t).Addr + "\n\ttimeout 5s\n}"
+}
