@@ -92,7 +92,7 @@ func TestSplitAnywhere(t *testing.T) {
 		}
 		for i, body := range variants {
 			t.Run(fmt.Sprint(b.name, " ", i), func(t *testing.T) {
-				step := max(1, len(body)/1500)
+				step := max(1, len(body)/300)
 				for at := 0; at <= len(body); at += step {
 					check(t, b.contentType, b.tokens, b.events, body[:at], body[at:])
 				}

@@ -95,8 +95,8 @@ func (c chargedTraffic) run(t *testing.T) (charged int64, rejected float64) {
 // ofModels returns what five requests to a model have cost in turn.
 func ofModels(rng *rand.Rand) int64 { return []int64{58, 80, 175, 175, 175}[rng.IntN(5)] }
 
-// TestChargesOverAnHour charges more than is reserved, for an hour. No more than the limit passes.
-func TestChargesOverAnHour(t *testing.T) {
+// TestLoadOfCharges charges more than is reserved, for an hour. No more than the limit passes.
+func TestLoadOfCharges(t *testing.T) {
 	for _, nodes := range []int{1, 4} {
 		for _, tc := range []struct {
 			name   string
@@ -118,9 +118,9 @@ func TestChargesOverAnHour(t *testing.T) {
 	}
 }
 
-// TestRefundsUnderLoad reserves twice of what is charged, at 80 % of the limit. What responses have not
+// TestLoadOfLateRefunds reserves twice of what is charged, at 80 % of the limit. What responses have not
 // cost goes back, although they take long.
-func TestRefundsUnderLoad(t *testing.T) {
+func TestLoadOfLateRefunds(t *testing.T) {
 	for _, nodes := range []int{1, 4} {
 		for _, tc := range []struct {
 			burst    int64

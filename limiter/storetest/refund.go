@@ -40,6 +40,7 @@ func testRefund(t *testing.T, open opener) {
 	t.Run("passed window", func(t *testing.T) { testRefundOfPassedWindow(t, open) })
 	t.Run("taken in between", func(t *testing.T) { testRefundOfTakenInBetween(t, open) })
 	t.Run("not full", func(t *testing.T) { testRefundToPartialBucket(t, open) })
+	t.Run("scarce", func(t *testing.T) { testRefundToScarceBucket(t, open) })
 	t.Run("several", func(t *testing.T) { testRefundOfSeveral(t, open) })
 }
 
@@ -137,4 +138,22 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	}
 	remains(t, s, start, a, "x", 6)
 	remains(t, s, start, b, "y", 10)
+}
+
+// testRefundToScarceBucket refunds 8 events to a bucket of 160 a minute that has refilled by more since,
+// but was never near to being full: it lacks them still. Once it has been, nothing goes back.
+func testRefundToScarceBucket(t *testing.T, open opener) {
+	s, zones := open(t, zone)
+	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 160)
+	first := allowed(t, s, start, r, "key", 30, 130)
+	refund(t, s, start, r, "key", 1, first) // from here on the bucket notes when it is near to being full
+	d := allowed(t, s, start+3*second, r, "key", 8, 131)
+	allowed(t, s, start+6*second, r, "key", 100, 39)
+	remains(t, s, start+26*second, r, "key", 92)
+	refund(t, s, start+26*second, r, "key", 8, d)
+	remains(t, s, start+26*second, r, "key", 100)
+
+	allowed(t, s, start+47*second, r, "key", 100, 56) // of 156
+	refund(t, s, start+50*second, r, "key", 8, d)
+	remains(t, s, start+50*second, r, "key", 64)
 }

@@ -241,3 +241,19 @@ func TestExplainCharge(t *testing.T) {
 		t.Errorf("explained: cost %d, charge %q, want the reservation of 10 and the charge", limit.Cost, limit.Charge)
 	}
 }
+
+// TestChargeAfterAuthentication does not take the request of forward_auth for that to the upstream.
+func TestChargeAfterAuthentication(t *testing.T) {
+	addr := upstream(t, model)
+	site := strings.Replace(charging("usage reserve 10", ""), "rate_limit", "rate_limit_authenticated", 1)
+	g := serve(t, "forward_auth "+addr+" {\nuri /header\n}\n"+site+"\nrespond /direct ok\nreverse_proxy "+addr)
+	g.get("/direct").is(200)
+	if got, outcome := g.charges(); got != 0 || outcome != "refunded 1" {
+		t.Errorf("no upstream: charged %v, %s, want nothing, refunded", got, outcome)
+	}
+	g.get("/busy").is(429)
+	g.get("/json").is(200)
+	if got, outcome := g.charges(); got != 43 || outcome != "known 1 refunded 2" {
+		t.Errorf("charged %v, %s, want 43, known 1 refunded 2", got, outcome)
+	}
+}
