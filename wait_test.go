@@ -168,11 +168,12 @@ func TestWaitForWindow(t *testing.T) {
 	for _, algorithm := range []string{"fixed_window", "sliding_window_log"} {
 		t.Run(algorithm, func(t *testing.T) {
 			inQueue(t, `"limit": "2/1s", "algorithm": "`+algorithm+`", "wait": "500ms"`, func(t *testing.T, c *crowd) {
-				var soon, tooLate *waited
-				time.AfterFunc(300*time.Millisecond, func() { tooLate = c.send(t.Context(), "k") })
-				time.AfterFunc(600*time.Millisecond, func() { soon = c.send(t.Context(), "k") })
 				c.send(t.Context(), "k")
 				c.send(t.Context(), "k")
+				time.Sleep(300 * time.Millisecond)
+				tooLate := c.send(t.Context(), "k")
+				time.Sleep(300 * time.Millisecond)
+				soon := c.send(t.Context(), "k")
 				time.Sleep(2 * time.Second)
 				admitted := c.admitted()
 				if len(admitted) != 3 || tooLate.began >= 0 || soon.began != time.Second {

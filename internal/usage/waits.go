@@ -7,7 +7,7 @@ import (
 
 const (
 	// mostWaiting and mostInZone bound the requests that wait for their turn on this node, in all zones
-	// and in one. Each takes some 10 kB.
+	// and in one.
 	mostWaiting, mostInZone = 10_000, 5_000
 
 	// MostOfKey bounds the events of a key that have been promised and whose turn has not come.

@@ -232,3 +232,6 @@ func (n *Node) MustGet(status int, path string, headers ...string) http.Header {
 	}
 	return header
 }
+
+// PID returns the number of the node's process.
+func (n *Node) PID() int { return n.process.Pid }
