@@ -93,8 +93,9 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 		decision = store.PeekPermit(now, rule, key)
 	default:
 		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
-		if waited = err == nil && !decision.OK && e.mayQueue(now, k.wait); waited {
+		if err == nil && !decision.OK && e.mayQueue(now, k.wait) {
 			held.Permit, decision, err = store.AcquireInTurn(e.HTTP.Context(), time.Now(), rule, key, k.wait)
+			waited = held.Waited() > 0 || !decision.OK
 		}
 		held.zone = r.Zone
 	}
