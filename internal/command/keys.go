@@ -152,6 +152,8 @@ func usedFlags(f *pflag.FlagSet, names ...string) map[string]any {
 		switch text := f.Lookup(name).Value.String(); f.Lookup(name).Value.Type() {
 		case "bool":
 			members[member] = text == "true"
+		case "int":
+			members[member], _ = f.GetInt(name)
 		case "float64":
 			members[member], _ = f.GetFloat64(name)
 		default:

@@ -93,12 +93,16 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 		decision = store.PeekPermit(now, rule, key)
 	default:
 		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
-		if waited = err == nil && !decision.OK && e.mayQueue(now, k.wait); waited {
+		if err == nil && !decision.OK && e.mayQueue(now, k.wait) {
 			held.Permit, decision, err = store.AcquireInTurn(e.HTTP.Context(), time.Now(), rule, key, k.wait)
+			waited = held.Waited() > 0 || !decision.OK
 		}
 		held.zone = r.Zone
 	}
 	r.DecideConcurrent(decision, err, e.now)
+	if r.Waited = held.Waited(); r.Waited > 0 && r.Decision.OK {
+		r.Zone.Waits.Waited(r.Waited)
+	}
 	if r.Decision.OK && (held.zone != nil || e.previews) {
 		e.state.permits = append(e.state.permits, held)
 	}

@@ -128,7 +128,7 @@ func (e *Evaluation) waitForTurn() error {
 		if delay > 0 {
 			r.Decision.At = now // what is told relative to the decision is so to now
 		}
-		if r.Waited > 0 {
+		if r.Waited > 0 && !r.IsConcurrent() { // those have been noted
 			r.Zone.Waits.Waited(r.Waited)
 		}
 	}

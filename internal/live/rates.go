@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-const outcomes = 9 // those of adminapi.Outcomes
+const outcomes = 10 // those of adminapi.Outcomes
 
 // Rates are decisions per second: by outcome, and of those that needed a count by source.
 type Rates struct {
@@ -48,7 +48,7 @@ func read(z *usage.Zone) (c count) {
 		bySource := [...]uint64{
 			decided.Admitted[source].Load(), decided.Rejected[source].Load(), decided.Outage[source].Load(),
 			decided.Unavailable[source].Load(), 0, 0, decided.WouldReject[source].Load(),
-			0, decided.Queued[source].Load(),
+			0, 0, decided.Queued[source].Load(),
 		}
 		for outcome, n := range bySource {
 			c.outcomes[outcome] += n

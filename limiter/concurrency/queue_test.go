@@ -66,8 +66,8 @@ func TestTurns(t *testing.T) {
 			if got := strings.Join(got, " "); got != test.want {
 				t.Errorf("admitted of %d = %s, want %s", test.requests, got, test.want)
 			}
-			if requests, _ := s.InFlight(time.Now(), rule, key); requests != 0 || s.Queued() != 0 {
-				t.Errorf("%d requests are in flight and %d wait after all have ended", requests, s.Queued())
+			if requests, _ := s.InFlight(time.Now(), rule, key); requests != 0 || s.queued.Load() != 0 {
+				t.Errorf("%d requests are in flight and %d wait after all have ended", requests, s.queued.Load())
 			}
 		})
 	}
@@ -125,13 +125,13 @@ func TestWaiterLeaves(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if full != 100 || s.Queued() != MostQueued/2 {
-			t.Errorf("%d requests found the queue full, and %d wait, want 100 and %d", full, s.Queued(), MostQueued/2)
+		if full != 100 || s.queued.Load() != MostQueued/2 {
+			t.Errorf("%d requests found the queue full, and %d wait, want 100 and %d", full, s.queued.Load(), MostQueued/2)
 		}
 		leave()
 		all.Wait()
-		if left != MostQueued/2 || s.Queued() != 0 {
-			t.Errorf("%d requests have left, and %d wait, want %d and none", left, s.Queued(), MostQueued/2)
+		if left != MostQueued/2 || s.queued.Load() != 0 {
+			t.Errorf("%d requests have left, and %d wait, want %d and none", left, s.queued.Load(), MostQueued/2)
 		}
 		for _, p := range held {
 			p.Release(time.Now())

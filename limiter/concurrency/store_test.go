@@ -137,10 +137,37 @@ func TestAllocations(t *testing.T) {
 	if n > 0 {
 		t.Errorf("allocations = %v, want none", n)
 	}
+	s, rule = New(Options{Lender: generousLender{}}), &Rule{ID: 1, Limit: 1000}
+	defer s.Close()
+	n = testing.AllocsPerRun(100, func() {
+		p, d, err := s.Acquire(t.Context(), time.Now(), rule, key)
+		if err != nil || !d.OK {
+			t.Errorf("acquire = %+v, %v, want a permit", d, err)
+		}
+		p.Release(time.Now())
+	})
+	if n > 0 {
+		t.Errorf("allocations with leased permits = %v, want none", n)
+	}
 }
 
+// A generousLender grants at once what a request needs and wants.
+type generousLender struct{}
+
+func (generousLender) Exchange(r *Request, answered func(Grant, error)) {
+	go answered(Grant{Permits: r.Hold + r.Need + r.Want, Free: r.Limit / 2}, nil)
+}
+func (generousLender) Refusal([]byte) error { return nil }
+
 func BenchmarkAcquire(b *testing.B) {
-	s, rule := New(Options{}), &Rule{ID: 1, Limit: 1000}
+	b.Run("memory", func(b *testing.B) { benchmarkAcquire(b, Options{}) })
+	b.Run("leased", func(b *testing.B) { benchmarkAcquire(b, Options{Lender: generousLender{}}) })
+}
+
+// benchmarkAcquire has a request of each goroutine begin and end, which has a key of its own.
+func benchmarkAcquire(b *testing.B, o Options) {
+	s, rule := New(o), &Rule{ID: 1, Limit: 1000}
+	b.Cleanup(s.Close)
 	var keys atomic.Int64
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

@@ -127,9 +127,6 @@ func (s *Store) queuedOf(rule uint32) *atomic.Int64 {
 	return of.(*atomic.Int64)
 }
 
-// Queued returns how many requests wait for their turn.
-func (s *Store) Queued() int64 { return s.queued.Load() }
-
 // admitQueueLocked admits those whose turn it is, as many as there are permits for.
 func (s *Store) admitQueueLocked(a *account, now limiter.Instant) {
 	for a.queued() > 0 && len(a.waiters) == 0 && a.inFlight < a.usable(now, s.leases()) {

@@ -95,6 +95,7 @@ func TestWaitsUseAllPermits(t *testing.T) {
 		all.Wait()
 		possible := time.Since(began).Seconds() * 100
 		closeAll(nodes)
+		synctest.Wait()
 		t.Logf("%d of %.0f admitted, %.2f calls each", admitted, possible, float64(l.calls)/requests)
 		if share := float64(admitted) / possible; share < 0.9 || share > 1 {
 			t.Errorf("admitted = %.3f of what the limit admits, want at least 0.9", share)

@@ -70,8 +70,10 @@ func TestParallelGuesses(t *testing.T) {
 func TestParallelLogins(t *testing.T) {
 	upstream := new(login)
 	g := serve(t, guesses, upstream.ServeHTTP)
-	if statuses := parallel(t, g)["http1"](50, get("/", field{"X-Password", "right"})); statuses[200] != 50 {
-		t.Errorf("50 at once: %v, want 200 alone", statuses)
+	for protocol, send := range parallel(t, g) {
+		if statuses := send(50, get("/", field{"X-Password", "right"})); statuses[200] != 50 {
+			t.Errorf("%s: 50 at once: %v, want 200 alone", protocol, statuses)
+		}
 	}
 	g = serve(t, strings.Replace(guesses, "}\n}", "}\n}\nrespond /quick ok", 1), upstream.ServeHTTP)
 	sum := g.hammer(t, 1, 1000, func(int, int) request { return get("/quick") })
