@@ -28,6 +28,11 @@ func TestLeaseLengths(t *testing.T) {
 			true, 666_666, 899_999,
 		},
 		{
+			"small bucket: half of the time in which it fills",
+			Rule{Limit: Limit{Events: 6000, Window: time.Minute, Burst: 255}},
+			true, 850_000, 1_175_000,
+		},
+		{
 			"bucket that fills in a second",
 			Rule{Limit: Limit{Events: 1000, Window: time.Second}},
 			true, 333_332, 416_665,

@@ -24,8 +24,9 @@ const (
 	minShared = 32
 
 	// A part lasts about as long as a fraction of the bucket takes to fill, between these bounds in
-	// µs.
-	partsOfFill                        = 4
+	// µs. The parts of a small bucket last for more of that: else few takes would come for each.
+	partsOfFill, partsOfSmall          = 4, 2
+	smallBucket                        = 256
 	minPartTime, maxPartTime, hourPart = 500_000, 20_000_000, 60_000_000
 )
 
@@ -38,8 +39,15 @@ func (r *Rule) partTime() int64 {
 	if r.window >= 3_600_000_000 {
 		longest = hourPart
 	}
-	return max(minPartTime, min(longest, r.TimeFor(r.capacity)/partsOfFill))
+	parts := int64(partsOfFill)
+	if r.HasSmallBucket() {
+		parts = partsOfSmall
+	}
+	return max(minPartTime, min(longest, r.TimeFor(r.capacity)/parts))
 }
+
+// HasSmallBucket reports whether the bucket of r is so small that a few events make a difference.
+func (r *Rule) HasSmallBucket() bool { return r.capacity < smallBucket }
 
 // partSlot returns the length of the slots of time by which a store accounts for parts, in µs. A
 // part ends at the end of the slot after the one in which it was granted.

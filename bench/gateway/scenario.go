@@ -147,7 +147,9 @@ func comparisons(o options) []*comparison {
 			noHeaders(highZones, true),
 			&variant{name: "fleetlimit, `mode strict`", binary: o.caddy, redis: true,
 				site: strings.ReplaceAll(highZones, "/1m\n", "/1m\n\t\t\tmode strict\n") + respond}),
-		within("redis-many", "Redis", 10*fewKeys, highZones, respond, true),
+		within("redis-many", "Redis", 10*fewKeys, highZones, respond, true,
+			&variant{name: "fleetlimit, counted in memory", binary: o.caddy, site: highZones + respond, same: "`header`"},
+			noHeaders(highZones, true)),
 		within("redis-proxy", "Redis", fewKeys, highZones, proxy, true),
 		{
 			id: "reject", status: 429, exhausted: true,

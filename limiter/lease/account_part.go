@@ -17,10 +17,11 @@ const (
 	// before it ends. A bucket that is far from full has none to spare: see pressed.
 	partFactor = 1.5
 
-	// partEvents is how many events a part has at once, in takes. A large bucket that is nearly full
-	// lends a fraction of it, if that is more.
-	partEvents   = 8
-	partFraction = 500
+	// partEvents is how many events a part has at once, in takes; fewEvents that of a small bucket, in
+	// which what nodes hold when a burst ends is missed more. A large bucket that is nearly full lends
+	// a fraction of it, if that is more.
+	partEvents, fewEvents = 8, 4
+	partFraction          = 500
 
 	// lowPart is which fraction of the events at once is left when a part is renewed.
 	lowPart = 6
@@ -73,13 +74,21 @@ func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
 	h.scarceFor = uint16(min(int64(h.scarceFor)+max(0, int64(at-h.seenAt)/1000), math.MaxUint16))
 }
 
+// eventsAtOnce returns how many events a part has at once, in takes.
+func eventsAtOnce(r *limiter.Rule) int64 {
+	if r.HasSmallBucket() {
+		return fewEvents
+	}
+	return partEvents
+}
+
 // wantPart returns what to request of a bucket: events at once, in units of a take, and a share of
 // the refill. In a small fleet, it is nothing while the bucket may be scarce because of a burst.
 func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (events, share int64) {
 	if nodes <= fewNodes && h.scarce(r) && int64(h.scarceFor)*1000+h.sinceBase(now) < longBurst {
 		return 0, 0
 	}
-	factor, events := partFactor, partEvents*max(1, unit)
+	factor, events := partFactor, eventsAtOnce(r)*max(1, unit)
 	if h.pressed(r) {
 		factor = 1
 	} else {
@@ -114,7 +123,7 @@ func (bucketParts) fill(a account, r *limiter.Rule, now instant, l *limiter.Leas
 func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest) {
 	kept := int64(0)
 	if !idle {
-		l.Want, l.Share = a.wantPart(r, now, int64(a.granted[1])/partEvents, l.Nodes)
+		l.Want, l.Share = a.wantPart(r, now, int64(a.granted[1])/eventsAtOnce(r), l.Nodes)
 		kept = a.keepOfPart(r, now, roundTrip)
 	}
 	a.returnPart(l, kept)

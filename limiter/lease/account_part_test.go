@@ -90,9 +90,10 @@ func TestPartAccruesMoreThanFits(t *testing.T) {
 	}
 }
 
-// TestWantPart wants events for eight takes, or a 500th of a bucket that is nearly full, and a share of one and a half times the demand, or of
-// the demand alone when more than a fifth of the bucket is used. In a small fleet it wants nothing of
-// a bucket that is scarce for less than half a second.
+// TestWantPart wants events for eight takes, four of a small bucket, or a 500th of one that is nearly
+// full; and a share of one and a half times the demand, or of the demand alone when more than a fifth
+// of the bucket is used. In a small fleet it wants nothing of a bucket that is scarce for less than
+// half a second.
 func TestWantPart(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
@@ -123,6 +124,12 @@ func TestWantPart(t *testing.T) {
 		a.used = test.after
 		if events, share := a.wantPart(r, instant(partSent+test.since*ms), 1, int(test.nodes)); events != test.events || share != 51*events {
 			t.Errorf("%+v: wants %d events and a share of %d, want %d and %d", test, events, share, test.events, 51*test.events)
+		}
+	}
+	for burst, want := range map[int64]int64{32: 4, 255: 4, 256: 8, 5000: 10} {
+		r := mustRule(t, bucket, limiter.Limit{Events: 6000, Window: time.Minute, Burst: burst})
+		if events, _ := withPart(r, 4, 0, 0, 1).wantPart(r, partSent, 1, 9); events != want {
+			t.Errorf("events of a part of a bucket of %d = %d, want %d", burst, events, want)
 		}
 	}
 	a := withPart(r, 8, 0, 0, 99.5)

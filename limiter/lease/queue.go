@@ -134,7 +134,7 @@ func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64
 // A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
 // on. At last the account decides all waiters that it can.
 func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant) (debt int64) {
-	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, r, l) })
+	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, l) })
 	var waitOn []*waiter
 	for _, w := range sent {
 		switch {
@@ -150,11 +150,12 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 	return debt
 }
 
-// serveWaiter answers a waiter that the lender has served. To the lender, a bucket lacks what its
-// parts hold. Clients are told when what remains by their headers is the full limit again.
-func (q *queue) serveWaiter(a account, w *waiter, r *limiter.Rule, l *limiter.LeaseRequest) {
+// serveWaiter answers a waiter that the lender has served, under the limit of its request: that of
+// the account may be another one by now. To the lender, a bucket lacks what its parts hold. Clients
+// are told when what remains by their headers is the full limit again.
+func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.spent.incarnation = l.Incarnation
-	d := l.Decision
+	r, d := l.Rule, l.Decision
 	w.used = r.Capacity() - d.Remaining
 	d.Remaining = a.served(w.cost)
 	if r.Algorithm.Kind == limiter.TokenBucket {

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -36,5 +37,24 @@ func TestQueueCancels(t *testing.T) {
 	l := limiter.LeaseRequest{Incarnation: 8}
 	if lost, want := q.returns.moveTo(&l), (limiter.Events{At: 1, N: 6}); lost != 7 || l.Cancel != want || !q.empty() {
 		t.Errorf("lost %d, canceled %+v, empty: %v; want 7, %+v, and nothing left", lost, l.Cancel, q.empty(), want)
+	}
+}
+
+// TestServedUnderLoweredLimit has the lender serve a waiter under a limit that was lowered while its
+// request was under way. What remains then is more than the new limit has.
+func TestServedUnderLoweredLimit(t *testing.T) {
+	before := mustRule(t, bucket, limiter.Limit{Events: 289, Window: 200 * time.Millisecond})
+	after := mustRule(t, bucket, limiter.Limit{Events: 86, Window: 200 * time.Millisecond})
+	l := limiter.LeaseRequest{
+		Rule: before, Need: 1, Served: 1,
+		Decision: limiter.Decision{OK: true, At: 1000 * sec, Limit: 289, Remaining: 253, RetryAt: 1000 * sec, ResetAt: 1001 * sec},
+	}
+	a, w := newAccount(), &waiter{cost: 1, latch: newLatch()}
+	w.latch.add()
+	a.applyReply(before, 1, 2, &l, 0, false)
+	new(queue).serve([]*waiter{w}, a, after, &l, 0, 2)
+	want := limiter.Decision{OK: true, At: 1000 * sec, Limit: 289, Remaining: 253, RetryAt: 1000 * sec, ResetAt: 1000*sec + 24_914}
+	if w.decision != want || w.used != 36 {
+		t.Errorf("decision %+v of %d used events, want %+v of 36", w.decision, w.used, want)
 	}
 }
