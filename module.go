@@ -28,6 +28,7 @@
 //	internal/response   what was decided about a request, and what its response says
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
+//	internal/trial      another limit, tried on decisions that internal/recent remembers
 //	internal/rulewatch  where the rules are kept, and who watches them
 //	internal/page       the operator's page; internal/live is what it shows each second
 //	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`
