@@ -31,6 +31,7 @@
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
 //	internal/journal    what this node has seen happen to a zone and its keys
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
+//	internal/trial      another limit, tried on decisions that internal/recent remembers
 //	internal/rulewatch  where the rules are kept, and who watches them
 //	internal/page       the operator's page; internal/live is what it shows each second
 //	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`
