@@ -16,9 +16,9 @@ import (
 // it has reserved events. In a Caddyfile and as a text, it is the source, `reserve` and `refund_on`
 // on one line.
 type Charge struct {
-	// Says what the request has cost: `usage`, the last usage object of a JSON or SSE body in the forms
-	// of OpenAI and Anthropic, or a placeholder such as `{http.response.header.X-Tokens}`, which may
-	// also be a trailer. Required.
+	// Says what the request has cost: `usage`, the last usage object of a JSON or SSE body in the
+	// forms of OpenAI and Anthropic, or a placeholder such as `{http.response.header.X-Tokens}`, which
+	// may also be a trailer. Required.
 	From string `json:"from,omitempty"`
 
 	// Reserves events while the request is under way: a number, a placeholder of the request, which
@@ -173,8 +173,8 @@ func (c *Charge) String() string {
 	return text
 }
 
-// CheckCharge refuses a charge beside other settings of one place that say what a request costs, and
-// a highest charge that is out of bounds.
+// CheckCharge refuses a charge beside other settings of one place that say what a request costs,
+// and a highest charge that is out of bounds.
 func CheckCharge(charge *Charge, most int64, cost *Cost, counts Statuses) error {
 	switch {
 	case charge != nil && cost != nil:

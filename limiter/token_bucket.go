@@ -20,8 +20,9 @@ import "math"
 // A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
 // that are given back to it are first those that are set aside, which do not count anyway.
 //
-// A refund knows that best if the bucket has lacked at least as much ever since the take. So a bucket
-// that something was given back to notes since when it lacks a sixteenth of its capacity: see nearFull.
+// A refund knows that best if the bucket has lacked at least as much ever since the take. So a
+// bucket that something was given back to notes since when it lacks a sixteenth of its capacity:
+// see nearFull.
 //
 // What is charged counts in full, also beyond twice the capacity, as long as the limit stays the
 // same.
@@ -87,8 +88,8 @@ const (
 // nearFull returns how many events a bucket lacks at least that is not near to being full.
 func (r *Rule) nearFull() int64 { return r.capacity / 16 }
 
-// The missing events have the lower bits of their number. Above them is for how many units the bucket
-// is scarce, and one more; 0 if that is not known.
+// The missing events have the lower bits of their number. Above them is for how many units the
+// bucket is scarce, and one more; 0 if that is not known.
 func bucketIn(s State) tokenBucket {
 	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: s[2], aside: aside(s[3])}
 	if units := s[1] >> asideBits; units > 0 {
@@ -195,9 +196,9 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-// undo gives back what was consumed at e.At: all of it if the bucket was not near to being full since,
-// and it is no more than it has lacked; else as far as the bucket has lacked it ever since. Right
-// after that, the bucket lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
+// undo gives back what was consumed at e.At: all of it if the bucket was not near to being full
+// since, and it is no more than it has lacked; else as far as the bucket has lacked it ever since.
+// Right after that, the bucket lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
 // fraction of an event less, which is not known.
 //
 // A take at a later instant than b.at was before the clock was set back. It gets nothing back, as

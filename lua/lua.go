@@ -6,9 +6,9 @@
 // decides in about half the time. Package redisstore makes the arguments: see args.lua.
 //
 // The files take.lua, refund.lua, charge.lua, lease_request.lua and lease_grant.lua are the
-// operations of requests, and reset.lua and add_quota.lua those of operators. They include sections by name:
-// `<consume>` stands for the section under the line `---- consume`. Each algorithm has these
-// sections:
+// operations of requests, and reset.lua and add_quota.lua those of operators. They include sections
+// by name: `<consume>` stands for the section under the line `---- consume`. Each algorithm has
+// these sections:
 //
 //	read     reads the state, or starts with an empty one; sets written_N, the instant of the newest
 //	         write, and the locals that the other sections use

@@ -91,7 +91,8 @@ type ExplainedLimit struct {
 
 	CountStatus string `json:"count_status,omitempty"` // the statuses with which it counts; empty: all
 
-	// Charge is what it is charged after its response, in place of Cost, which it reserves; empty: Cost.
+	// Charge is what it is charged after its response, in place of Cost, which it reserves; empty:
+	// Cost.
 	Charge string `json:"charge,omitempty"`
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A reservedCharge is a take that has reserved events until the response has ended. Then the request
-// is charged what that says: the rest is given back, or more is charged.
+// A reservedCharge is a take that has reserved events until the response has ended. Then the
+// request is charged what that says: the rest is given back, or more is charged.
 type reservedCharge struct {
 	index  int // of the take in Evaluation.takes, until it is held
 	take   limiter.Take
@@ -156,8 +156,8 @@ func (r *reservedCharge) cost(status int) (n int64, counter *counter) {
 	}
 }
 
-// knownCost returns what the response says that the request has cost, as far as it says so. known is
-// false if it does not say so for the whole response.
+// knownCost returns what the response says that the request has cost, as far as it says so. known
+// is false if it does not say so for the whole response.
 func (r *reservedCharge) knownCost() (n int64, known bool) {
 	if r.late.Usage {
 		if r.body == nil {

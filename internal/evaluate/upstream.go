@@ -19,8 +19,8 @@ const (
 	upstreamCode     = "http.reverse_proxy.status_code"
 )
 
-// notYet is the value of placeholders that reverse_proxy has not set since. Before that, it may have
-// set them for another request, such as that of forward_auth.
+// notYet is the value of placeholders that reverse_proxy has not set since. Before that, it may
+// have set them for another request, such as that of forward_auth.
 type notYet struct{}
 
 // forgetUpstream notes that the request has not gone upstream yet.
@@ -43,8 +43,8 @@ func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
 	return sent, status
 }
 
-// hideEncodings removes what would have upstreams compress their responses, so that they can be read.
-// It returns what undoes that.
+// hideEncodings removes what would have upstreams compress their responses, so that they can be
+// read. It returns what undoes that.
 func hideEncodings(r *http.Request) (restore func()) {
 	const name = "Accept-Encoding"
 	values, found := r.Header[name]

@@ -11,8 +11,8 @@ var responsePrefixes = []string{responseHeaderPrefix, "http.reverse_proxy.", "ht
 
 const responseHeaderPrefix = "http.response.header."
 
-// OfResponse returns the name of a placeholder, in braces, that is known when the response is. Clients
-// do not control it. ok is false if text is another one, or none.
+// OfResponse returns the name of a placeholder, in braces, that is known when the response is.
+// Clients do not control it. ok is false if text is another one, or none.
 func OfResponse(text string) (name string, ok bool) {
 	parts, err := split(text)
 	if err != nil || len(parts) != 1 || parts[0].name == "" {
@@ -22,8 +22,8 @@ func OfResponse(text string) (name string, ok bool) {
 	return name, hasPrefix(name, responsePrefixes...) && !strings.HasSuffix(name, ".")
 }
 
-// ResponseHeader returns the name of the header or trailer that a placeholder with this name is; "":
-// it is none.
+// ResponseHeader returns the name of the header or trailer that a placeholder with this name is;
+// "": it is none.
 func ResponseHeader(name string) string {
 	header, _ := strings.CutPrefix(name, responseHeaderPrefix)
 	if header == name {

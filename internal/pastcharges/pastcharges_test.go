@@ -12,8 +12,8 @@ func wants(t *testing.T, h *History, key string, want int64) {
 	}
 }
 
-// TestForesee foresees the 95th percentile of the last charges of a key, and of all keys while it has
-// few of its own.
+// TestForesee foresees the 95th percentile of the last charges of a key, and of all keys while it
+// has few of its own.
 func TestForesee(t *testing.T) {
 	h := new(History)
 	wants(t, h, "small", 0)

@@ -53,8 +53,8 @@ func (s *State) AtEnd(f func(status int)) {
 	s.ending.atEnd = append(s.ending.atEnd, f)
 }
 
-// OnBody has f called with the bytes of the body after they have been written. f must not keep them. It
-// is for requests that are admitted: Serve has to follow.
+// OnBody has f called with the bytes of the body after they have been written. f must not keep
+// them. It is for requests that are admitted: Serve has to follow.
 func (s *State) OnBody(f func(p []byte)) {
 	if s.ending == nil {
 		s.ending = new(ending)
@@ -65,8 +65,8 @@ func (s *State) OnBody(f func(p []byte)) {
 // Header returns the headers of the response. It is for the functions that are called meanwhile.
 func (s *State) Header() http.Header { return s.writer.Header() }
 
-// IsCut reports, at the end of the response, that a handler has failed or panicked, or that the client
-// has gone.
+// IsCut reports, at the end of the response, that a handler has failed or panicked, or that the
+// client has gone.
 func (s *State) IsCut() bool { return s.ending != nil && s.ending.cut }
 
 // readsBody reports whether OnBody was called.

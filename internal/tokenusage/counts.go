@@ -52,8 +52,8 @@ func (c *counts) addFrom(text []byte) (found bool) {
 	}
 }
 
-// add adds the object at the start of text, unless it is cut off or has no tokens. It reports whether
-// it has.
+// add adds the object at the start of text, unless it is cut off or has no tokens. It reports
+// whether it has.
 func (c *counts) add(text []byte) bool {
 	n, tokens := *c, false
 	n.hasAll = false
@@ -78,7 +78,8 @@ func (c *counts) add(text []byte) bool {
 	return true
 }
 
-// member returns where the member of a usage object with this name is kept, nil if it does not matter.
+// member returns where the member of a usage object with this name is kept, nil if it does not
+// matter.
 func (c *counts) member(name string) *int64 {
 	switch name {
 	case "total_tokens":

@@ -2,8 +2,8 @@ package tokenusage
 
 import "bytes"
 
-// lines finds the data fields of a stream of server-sent events, whose lines end with LF, CRLF or CR.
-// It keeps no line.
+// lines finds the data fields of a stream of server-sent events, whose lines end with LF, CRLF or
+// CR. It keeps no line.
 type lines struct {
 	state   lineState
 	name    [4]byte // of the field, which is data if it has this length

@@ -1,8 +1,8 @@
 // Package tokenusage reads how many tokens a response of a language model has used, beside the copy
 // of its body: from the last usage object of a JSON document or of a stream of server-sent events.
 //
-// It knows the forms of OpenAI (chat completions, responses) and Anthropic (messages), and those that
-// are like them. All tokens count: those of the input, cached or not, and those of the output.
+// It knows the forms of OpenAI (chat completions, responses) and Anthropic (messages), and those
+// that are like them. All tokens count: those of the input, cached or not, and those of the output.
 //
 // Models write parts of the body, and clients write what models repeat. Neither can write a key of
 // its JSON: in a string, a quote is escaped. So the text `"usage"` followed by a colon is a key.
@@ -10,8 +10,9 @@ package tokenusage
 
 import "bytes"
 
-// Kept is how many bytes of a body are kept at most, the newest. A usage object follows what the model
-// has written. Of a stream, the first as many are read, too: Anthropic's begin with the input.
+// Kept is how many bytes of a body are kept at most, the newest. A usage object follows what the
+// model has written. Of a stream, the first as many are read, too: Anthropic's begin with the
+// input.
 const Kept = 16 << 10
 
 // eventEnd separates events in what is kept. JSON has no such byte.

@@ -35,8 +35,8 @@ const (
 	firstShare = 20
 )
 
-// lateCharge compiles the charge at an endpoint, or in the rest of the zone. It returns nil if there is
-// none.
+// lateCharge compiles the charge at an endpoint, or in the rest of the zone. It returns nil if
+// there is none.
 func (b *ruleBuilder) lateCharge(e *config.Endpoint, endpoint string) (*LateCharge, error) {
 	settings, most := e.Charge, e.ChargeMax
 	if settings == nil && e.Cost == nil && len(e.CountStatus) == 0 {

@@ -90,9 +90,9 @@ func (a account) spentSince(before [2]int32, now instant) (s spent) {
 }
 
 // takeBack undoes a take that has spent s. Events go back to their lease while the account holds
-// it. Those of other leases are returned to the store, or canceled: as of its newest reply, or if the
-// take was a while ago, as of the instant at. lost are the events that another incarnation of the store
-// has granted, as it cannot take them back.
+// it. Those of other leases are returned to the store, or canceled: as of its newest reply, or if
+// the take was a while ago, as of the instant at. lost are the events that another incarnation of
+// the store has granted, as it cannot take them back.
 func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Instant) (returns pendingReturns, lost int64) {
 	if at == 0 {
 		at = a.seenAt

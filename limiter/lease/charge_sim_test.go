@@ -118,8 +118,8 @@ func TestLoadOfCharges(t *testing.T) {
 	}
 }
 
-// TestLoadOfLateRefunds reserves twice of what is charged, at 80 % of the limit. What responses have not
-// cost goes back, although they take long.
+// TestLoadOfLateRefunds reserves twice of what is charged, at 80 % of the limit. What responses
+// have not cost goes back, although they take long.
 func TestLoadOfLateRefunds(t *testing.T) {
 	for _, nodes := range []int{1, 4} {
 		for _, tc := range []struct {

@@ -67,8 +67,8 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 	return false
 }
 
-// newestOf returns n of the events that were spent of leases: those of the newer one first, which can be
-// spent for longer. A take may be refunded in part.
+// newestOf returns n of the events that were spent of leases: those of the newer one first, which
+// can be spent for longer. A take may be refunded in part.
 func newestOf(leases [2]limiter.Events, n int64) [2]limiter.Events {
 	leases[1].N = min(leases[1].N, n)
 	leases[0].N = min(leases[0].N, n-leases[1].N)

@@ -62,8 +62,8 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 // A bucket looks back for nearUnits units of nearUnit µs at most.
 const nearUnit, nearUnits = 1 << 21, 254
 
-// noteScarcity notes when the bucket lacks less than a sixteenth of its capacity. If it is full, nothing
-// is known any more.
+// noteScarcity notes when the bucket lacks less than a sixteenth of its capacity. If it is full,
+// nothing is known any more.
 func (b *lendingBucket) noteScarcity(r *limiter.Rule) {
 	switch {
 	case b.missing == 0:

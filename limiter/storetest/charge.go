@@ -30,8 +30,8 @@ func testCharge(t *testing.T, open opener) {
 	t.Run("window", func(t *testing.T) { testChargedWindow(t, open) })
 }
 
-// testChargedBucket charges a bucket of 10 a minute 100 limits. It admits nothing until all of it has
-// come back, whatever is asked meanwhile.
+// testChargedBucket charges a bucket of 10 a minute 100 limits. It admits nothing until all of it
+// has come back, whatever is asked meanwhile.
 func testChargedBucket(t *testing.T, open opener) {
 	s, zones := open(t, zone)
 	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 10)

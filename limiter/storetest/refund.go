@@ -140,8 +140,9 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	remains(t, s, start, b, "y", 10)
 }
 
-// testRefundToScarceBucket refunds 8 events to a bucket of 160 a minute that has refilled by more since,
-// but was never near to being full: it lacks them still. Once it has been, nothing goes back.
+// testRefundToScarceBucket refunds 8 events to a bucket of 160 a minute that has refilled by more
+// since, but was never near to being full: it lacks them still. Once it has been, nothing goes
+// back.
 func testRefundToScarceBucket(t *testing.T, open opener) {
 	s, zones := open(t, zone)
 	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 160)

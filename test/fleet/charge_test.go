@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A tokenModel says in a header what each response costs, when as many requests are under way as come
-// through. It counts what it has served.
+// A tokenModel says in a header what each response costs, when as many requests are under way as
+// come through. It counts what it has served.
 type tokenModel struct{ served, tokens atomic.Int64 }
 
 func (m *tokenModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -27,9 +27,9 @@ func (m *tokenModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "done")
 }
 
-// Requests of 58, 80, 175, 175 and 175 tokens come at once, with a limit of 100. If they reserve what
-// they cost, no more passes than the limit, or than one request. If they reserve 10, all pass: what they
-// have cost beyond that is paid before anything passes again.
+// Requests of 58, 80, 175, 175 and 175 tokens come at once, with a limit of 100. If they reserve
+// what they cost, no more passes than the limit, or than one request. If they reserve 10, all pass:
+// what they have cost beyond that is paid before anything passes again.
 func TestFleetChargesTokens(t *testing.T) {
 	costs := []string{"58", "80", "175", "175", "175"}
 	for _, tc := range []struct {

@@ -18,8 +18,8 @@ import (
 
 var cutStreams = flag.Int("streams", 500, "how many streams TestCutStreams cuts")
 
-// TestCutStreams cuts streams of 40 events at a random byte. Each is charged its reservation or more, no
-// reservation stays open, and nothing stays behind.
+// TestCutStreams cuts streams of 40 events at a random byte. Each is charged its reservation or
+// more, no reservation stays open, and nothing stays behind.
 func TestCutStreams(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -80,7 +80,8 @@ func TestCutStreams(t *testing.T) {
 	}
 }
 
-// TestChargeOverHTTP2 charges by trailers and streams of an upstream that speaks HTTP/2 without TLS.
+// TestChargeOverHTTP2 charges by trailers and streams of an upstream that speaks HTTP/2 without
+// TLS.
 func TestChargeOverHTTP2(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(model))
 	s.Config.Protocols = new(http.Protocols)

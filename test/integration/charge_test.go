@@ -178,8 +178,8 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// TestChargeOfClientThatLeaves charges a client that leaves its reservation, or an event for each that
-// was streamed, but nothing if the request has not gone upstream.
+// TestChargeOfClientThatLeaves charges a client that leaves its reservation, or an event for each
+// that was streamed, but nothing if the request has not gone upstream.
 func TestChargeOfClientThatLeaves(t *testing.T) {
 	events, gone := make(chan int), make(chan struct{}, 1)
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
