@@ -1,0 +1,323 @@
+package test
+
+// policy is which packages may import which. It is the architecture: do not change it to fix a
+// build, but change the design first.
+//
+// A pattern that ends in /... also stands for the packages below. A package obeys all rules that
+// match it.
+var policy = []struct {
+	packages string
+	except   []string // packages that the rule does not apply to
+	allow    []string // if not nil, all that may be imported besides the standard library
+	forbid   []string
+	reason   string
+}{
+	{
+		packages: module + "/limiter",
+		allow:    []string{},
+		reason:   "the core is arithmetic: anyone can use and test it without the rest",
+	}, {
+		packages: module + "/limiter/...",
+		except:   []string{module + "/limiter/redisstore"},
+		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
+		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
+	}, {
+		packages: module + "/limiter/redisstore",
+		allow: []string{
+			module + "/limiter", module + "/limiter/concurrency", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9",
+		},
+		reason: "the store on Redis joins the core, the scripts and the connections, and nothing else does",
+	}, {
+		packages: module + "/internal/keyed",
+		allow:    []string{},
+		reason:   "the table is unsafe code: it must be testable without limits and stores",
+	}, {
+		packages: module + "/internal/keytable",
+		allow:    []string{},
+		reason:   "it is an algorithm",
+	}, {
+		packages: module + "/internal/recent", allow: []string{}, reason: "it is a sample of numbers",
+	}, {
+		packages: module + "/internal/trial",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/recent", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
+		},
+		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
+	}, {
+		packages: module + "/internal/adaptive",
+		allow:    []string{"github.com/failsafe-go/failsafe-go/adaptivelimiter"},
+		reason:   "what an upstream can take is learned from latencies alone",
+	}, {
+		packages: module + "/internal/topkeys",
+		allow:    []string{},
+		reason:   "it is an algorithm",
+	}, {
+		packages: module + "/internal/journal",
+		allow:    []string{module + "/limiter"},
+		reason:   "it remembers what it is told, and knows neither requests nor operators",
+	}, {
+		packages: module + "/lua",
+		allow:    []string{module + "/limiter"},
+		reason:   "scripts are text: other packages run them",
+	}, {
+		packages: module + "/redisconn",
+		allow:    []string{"github.com/redis/go-redis/v9/...", "github.com/sony/gobreaker/v2"},
+		reason:   "connections know no limits: a reader needs only what the package itself promises",
+	}, {
+		packages: module + "/membership",
+		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
+		reason:   "nodes exchange who is alive and what they define, and bytes that others ask for, but no counts",
+	}, {
+		packages: module + "/rules",
+		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},
+		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
+	}, {
+		packages: module + "/rules/rulestore",
+		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
+		reason:   "a store keeps versions and does not know what they mean; Caddy's storage is an interface to it",
+	}, {
+		packages: module + "/...",
+		except: []string{
+			module, module + "/config", module + "/internal/...", module + "/cmd/...", module + "/test/...",
+		},
+		forbid: []string{
+			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module, module + "/config",
+		},
+		reason: "only the root package and its own parts know Caddy, its logger, its metrics and the configuration",
+	}, {
+		packages: module + "/config",
+		allow: []string{
+			module + "/limiter", module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
+			module + "/internal/pathpattern", module + "/internal/route", module + "/internal/spelling",
+			module + "/internal/strictjson", module + "/internal/subdirective", "github.com/caddyserver/...",
+		},
+		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
+	}, {
+		packages: module + "/internal/...",
+		forbid:   []string{module},
+		reason:   "a part of the root package needs neither App nor Handler",
+	}, {
+		packages: module + "/internal/...",
+		except:   []string{module + "/internal/report"},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/...", "go.opentelemetry.io/..."},
+		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
+	}, {
+		packages: module + "/internal/report",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/decisionlog", module + "/internal/ipset",
+			module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
+			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
+		},
+		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/decisionlog",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/rules/rulestore",
+		},
+		reason: "what is recorded of a decision is what the admin API says of it; the table is beside the rules",
+	}, {
+		packages: module + "/internal/rulewatch",
+		allow: []string{
+			module + "/config", module + "/internal/pool", module + "/internal/stores", module + "/redisconn", module + "/rules",
+			module + "/rules/rulestore", "github.com/caddyserver/certmagic",
+		},
+		reason: "where rules are kept does not depend on what they mean; rules in Redis are where its counts are",
+	}, {
+		packages: module + "/internal/stores",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/internal/reservation",
+			module + "/limiter/...", module + "/membership", module + "/redisconn",
+		},
+		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
+	}, {
+		packages: module + "/internal/adminapi",
+		allow: []string{
+			module + "/internal/spelling", module + "/internal/strictjson", module + "/internal/tail", module + "/limiter",
+			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
+		},
+		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
+	}, {
+		packages: module + "/internal/live",
+		allow:    []string{module + "/internal/adminapi", module + "/internal/usage", module + "/limiter"},
+		reason:   "viewers see what the admin API knows, and counters; what is seen decides nothing",
+	}, {
+		packages: module + "/internal/page",
+		allow:    []string{module + "/internal/adminapi", module + "/internal/live", "github.com/caddyserver/caddy/v2"},
+		reason:   "the page is files, and a client of the admin API",
+	}, {
+		packages: module + "/internal/simpage",
+		allow:    []string{module + "/internal/page"},
+		reason:   "a report is shown as JSON, whatever it says, with the charts of the operator's page",
+	}, {
+		packages: module + "/internal/command",
+		allow: []string{
+			module + "/internal/adminapi", module + "/internal/logzone", module + "/internal/simpage", module + "/rules", module + "/config",
+			module + "/limiter", module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic", "github.com/caddyserver/...",
+			"github.com/spf13/cobra", "github.com/spf13/pflag",
+		},
+		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
+	}, {
+		packages: module + "/internal/logzone",
+		allow: []string{
+			module + "/config", module + "/internal/placeholder", module + "/internal/response", module + "/internal/usage",
+			module + "/internal/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
+		},
+		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
+	}, {
+		packages: module + "/sim",
+		allow:    []string{module + "/limiter"},
+		reason:   "the simulator decides by the calculators of the core, and neither reads files nor a clock",
+	}, {
+		packages: module + "/sim/fleet",
+		allow:    []string{module + "/limiter", module + "/limiter/lease", module + "/limiter/leasetest", module + "/sim"},
+		reason:   "a simulated fleet is the leases that gateways use, on the specification of a store",
+	}, {
+		packages: module + "/sim/logs",
+		allow: []string{
+			module + "/limiter", module + "/sim", "github.com/buger/jsonparser", "github.com/klauspost/compress/...",
+		},
+		reason: "logs are texts: what reads them needs no Caddy",
+	}, {
+		packages: module + "/sim/traffic", allow: []string{module + "/limiter", module + "/sim"}, reason: "requests are made up from a seed alone",
+	}, {
+		packages: module + "/internal/emergency",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/keytemplate", module + "/internal/response",
+			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
+			"github.com/caddyserver/caddy/v2",
+		},
+		reason: "the limit in front of everything works without zones and stores",
+	}, {
+		packages: module + "/internal/glob",
+		allow:    []string{},
+		reason:   "matching text needs only the standard library",
+	}, {
+		packages: module + "/internal/httpmethod",
+		allow:    []string{module + "/internal/spelling"},
+		reason:   "the methods of HTTP depend on nothing here",
+	}, {
+		packages: module + "/internal/ipset",
+		allow:    []string{},
+		reason:   "a set of addresses needs only the standard library",
+	}, {
+		packages: module + "/internal/keyshare",
+		allow:    []string{},
+		reason:   "which keys a part has depends on the keys alone",
+	}, {
+		packages: module + "/internal/keytemplate",
+		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
+		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
+	}, {
+		packages: module + "/internal/matchindex",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "what Caddy's matchers need of a request depends on no zone",
+	}, {
+		packages: module + "/internal/placeholder",
+		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
+		reason:   "which placeholders exist depends on Caddy alone",
+	}, {
+		packages: module + "/internal/pathpattern",
+		allow:    []string{module + "/internal/glob"},
+		reason:   "what a pattern matches depends on no endpoint",
+	}, {
+		packages: module + "/internal/reach",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "which handlers requests come to depends on Caddy's routes alone",
+	}, {
+		packages: module + "/internal/matchers",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "what a matcher is called depends on Caddy alone",
+	}, {
+		packages: module + "/internal/explain",
+		allow: []string{
+			module + "/internal/adminapi", module + "/internal/matchers", module + "/internal/placeholder", module + "/internal/reach",
+			"github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
+	}, {
+		packages: module + "/internal/route",
+		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
+		reason:   "which requests go to an endpoint depends on no limit",
+	}, {
+		packages: module + "/internal/pool",
+		allow:    []string{"github.com/caddyserver/caddy/v2"},
+		reason:   "how long a value lives depends on no value",
+	}, {
+		packages: module + "/internal/reservation",
+		allow:    []string{},
+		reason:   "who waits for what depends on no limit and no store",
+	}, {
+		packages: module + "/internal/pastcharges",
+		allow:    []string{},
+		reason:   "what the next response will cost is foreseen from numbers",
+	}, {
+		packages: module + "/internal/tokenusage",
+		allow:    []string{"github.com/buger/jsonparser"},
+		reason:   "a body is bytes: what reads it needs neither Caddy nor limits, and can be fuzzed",
+	}, {
+		packages: module + "/internal/spelling",
+		allow:    []string{"github.com/agnivade/levenshtein"},
+		reason:   "comparing words depends on no setting",
+	}, {
+		packages: module + "/internal/strictjson",
+		allow:    []string{module + "/internal/spelling"},
+		reason:   "reading JSON depends on no setting",
+	}, {
+		packages: module + "/internal/subdirective",
+		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
+		reason:   "the grammar of a line does not depend on what the line configures",
+	}, {
+		packages: module + "/internal/response",
+		allow: []string{
+			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
+			module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+		},
+		reason: "what a response says depends on what was decided, and on no zone and no store",
+	}, {
+		packages: module + "/internal/usage",
+		allow: []string{
+			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pastcharges", module + "/internal/pool",
+			module + "/internal/recent", module + "/internal/topkeys", module + "/limiter",
+		},
+		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
+	}, {
+		packages: module + "/internal/evaluate",
+		allow: []string{
+			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency",
+			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent",
+			module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
+			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
+			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
+	}, {
+		packages: module + "/internal/zone",
+		allow: []string{
+			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob",
+			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare", module + "/internal/keytable",
+			module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
+			module + "/internal/pastcharges", module + "/internal/pathpattern", module + "/internal/pathreading",
+			module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
+			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
+	}, {
+		packages: module,
+		allow: []string{
+			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
+			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+		},
+		reason: "every Caddy that has this module contains all that the root package imports",
+	}, {
+		packages: module,
+		forbid: []string{
+			module + "/cmd/...", module + "/test/...", module + "/limiter/storetest", module + "/limiter/leasetest",
+			module + "/rules/rulestoretest",
+		},
+		reason: "what only commands and tests need does not belong into every Caddy that has this module",
+	},
+}
