@@ -96,7 +96,8 @@ if parts_N and not (<promised>) and taken < parts_N.ends and taken >= parts_N.en
   local slot, start = parts_N.current, parts_N.ends - parts_N.length
   if taken < start then slot, start = parts_N.previous, start - parts_N.length end
   local offset = share * (taken - start)
-  if share <= slot.shares and n <= slot.events and offset <= slot.offset then
+  local latest = (slot.shares - share) * (at_N - start) -- see parts.takeBack in limiter/leasetest/parts.go
+  if share <= slot.shares and n <= slot.events and offset <= slot.offset and slot.offset - offset <= latest then
     slot.shares, slot.offset, slot.events = slot.shares - share, slot.offset - offset, slot.events - n
     if slot.shares == 0 then slot.offset = 0 end
     <close>

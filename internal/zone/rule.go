@@ -214,6 +214,9 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 		path = r.String()
 	}
 	base, err := b.base(e.Algorithm, b.zone.Key, path)
+	if r != nil {
+		base.MaxWait = newWaits(cmp.Or(e.Wait, b.zone.Wait)).forTurn
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +268,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 }
 
 // base returns what rules have in common whose counts belong to one key template at one place of
-// the zone. own is the algorithm there; nil: that of the zone.
+// the zone. own is the algorithm there; nil: that of the zone. The wait is that of the zone's count.
 func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Rule, error) {
 	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.set.Defaults.Algorithm).Compile()
 	if err != nil {
@@ -276,7 +279,7 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 		owner = append(owner, "compared")
 	}
 	id, err := b.set.ruleID(owner...)
-	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm, MaxWait: longestWait(b.zone)}, err
+	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm, MaxWait: b.longestWait()}, err
 }
 
 // shared compiles a limit, unless there is an equal rule. base has what limit does not set.

@@ -34,21 +34,36 @@ func (w waits) of(counts *config.StatusSet) time.Duration {
 	return w.forTurn
 }
 
-// longestWait returns the longest wait of a zone. Requests at all places of it may have one count.
-func longestWait(z *config.Zone) (longest time.Duration) {
-	if z.Wait != nil {
-		longest = time.Duration(*z.Wait)
-	}
-	for _, e := range z.Endpoints {
-		if e != nil && e.Wait != nil {
-			longest = max(longest, time.Duration(*e.Wait))
+// longestWait returns the longest wait for the count of the zone: that of the zone, or of an endpoint
+// whose requests, or those of some tiers, have no count of their own.
+func (b *ruleBuilder) longestWait() time.Duration {
+	longest := newWaits(b.zone.Wait).forTurn
+	for _, e := range b.zone.Endpoints {
+		if e != nil && e.Limit == nil {
+			longest = max(longest, newWaits(e.Wait).forTurn)
 		}
 	}
 	return max(0, min(longest, config.MaxWait)) // others are refused
 }
 
-var errWaitBesideCharge = errors.New("wait and charge do not go together, because what a response leaves of its reservation " +
-	"cannot be given back while requests wait for their turn: use `wait 0` where there is a charge, or no wait")
+// checkWaitBesideCharge refuses a charge at e of a count for which requests wait: nothing goes back to a
+// bucket that has promised turns.
+func (e *endpointRules) checkWaitBesideCharge() error {
+	if e.late == nil {
+		return nil
+	}
+	if e.wait.forTurn > 0 {
+		return errors.New("wait and charge do not go together, because what a response leaves of its reservation cannot be given " +
+			"back while others wait for their turn: use `wait 0` beside the charge")
+	}
+	for _, r := range e.all() {
+		if r.limits() && !r.Block && r.base.MaxWait > 0 {
+			return errors.New("charge is of a count for which other requests of the zone wait, and nothing can be given back to it " +
+				"meanwhile: use `limit` beside the charge for a count of its own, or no wait there")
+		}
+	}
+	return nil
+}
 
 // leastHelped is one of how many rejected requests a wait must help at least.
 const leastHelped = 20
@@ -58,6 +73,11 @@ const leastHelped = 20
 func (b *ruleBuilder) checkWaits(endpoints []endpointRules) error {
 	zoneUsed, zoneErr := b.zone.Wait == nil, errors.New("wait is not used, because every endpoint has its own: use no wait in the zone")
 	for i := range endpoints {
+		if err := endpoints[i].checkWaitBesideCharge(); err != nil && i == len(b.zone.Endpoints) {
+			return config.ErrorIn("charge", err)
+		} else if err != nil {
+			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, err)}
+		}
 		e, own, earlier := &endpoints[i], b.zone.Wait, waits{forStatus: config.DefaultStatusWait}
 		if i < len(b.zone.Endpoints) {
 			if own = b.zone.Endpoints[i].Wait; own != nil {
@@ -69,10 +89,6 @@ func (b *ruleBuilder) checkWaits(endpoints []endpointRules) error {
 		}
 		err := e.checkWait(time.Duration(*own), earlier)
 		switch {
-		case e.late != nil && *own > 0 && i == len(b.zone.Endpoints):
-			return config.ErrorIn("wait", errWaitBesideCharge)
-		case e.late != nil && *own > 0:
-			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, errWaitBesideCharge)}
 		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil && err != nil:
 			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, err)}
 		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil:

@@ -223,7 +223,7 @@ func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 
 // takeBack closes a part. The bucket gets what it has accrued and was not spent.
 func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Return) {
-	if b.promised(r) || !b.parts.takeBack(e) {
+	if b.promised(r) || !b.parts.takeBack(e, b.at) {
 		return
 	}
 	refill, per := r.Rate()

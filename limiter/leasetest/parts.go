@@ -89,8 +89,9 @@ func (p *parts) grant(at limiter.Instant, events, share int64) {
 }
 
 // takeBack closes a part of which the node keeps all but e.N events, and reports whether it was
-// open.
-func (p *parts) takeBack(e limiter.Return) bool {
+// open at the instant at. What remains must have been granted by then: a part from before the clock
+// was set back may be none of these, although its numbers fit.
+func (p *parts) takeBack(e limiter.Return, at limiter.Instant) bool {
 	slot, begins := &p.current, p.ends-limiter.Instant(p.length)
 	switch {
 	case e.At >= p.ends || e.At < begins-limiter.Instant(p.length):
@@ -99,7 +100,8 @@ func (p *parts) takeBack(e limiter.Return) bool {
 		slot, begins = &p.previous, begins-limiter.Instant(p.length)
 	}
 	offset := e.Share * int64(e.At-begins)
-	if e.Share > slot.shares || e.N > slot.events || offset > slot.offset {
+	latest := (slot.shares - e.Share) * int64(at-begins)
+	if e.Share > slot.shares || e.N > slot.events || offset > slot.offset || slot.offset-offset > latest {
 		return false // it is not one of these parts
 	}
 	slot.shares -= e.Share

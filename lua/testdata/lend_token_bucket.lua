@@ -215,7 +215,8 @@ if #ARGV[7 * 1 + 2] > 35 then
   local slot, start = parts_1.current, parts_1.ends - parts_1.length
   if taken < start then slot, start = parts_1.previous, start - parts_1.length end
   local offset = share * (taken - start)
-  if share <= slot.shares and n <= slot.events and offset <= slot.offset then
+  local latest = (slot.shares - share) * (at_1 - start)
+  if share <= slot.shares and n <= slot.events and offset <= slot.offset and slot.offset - offset <= latest then
     slot.shares, slot.offset, slot.events = slot.shares - share, slot.offset - offset, slot.events - n
     if slot.shares == 0 then slot.offset = 0 end
     if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end

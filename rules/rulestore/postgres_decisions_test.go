@@ -186,7 +186,7 @@ func TestDecisionsBesideRules(t *testing.T) {
 			write(t, store, rulestoretest.Version(1))
 		}
 		latest(t, openPostgres(t, url)) // a node of before
-		if n := reader.rows(t, "SELECT string_agg(name, ' ' ORDER BY name) FROM rate_limit_migrations"); n != "0001_decisions.sql 0001_rules.sql" {
+		if n := reader.rows(t, "SELECT string_agg(name, ' ' ORDER BY name) FROM rate_limit_migrations"); n != "0001_decisions.sql 0001_rules.sql 0002_concurrent.sql" {
 			t.Errorf("migrations = %s", n)
 		}
 	}
