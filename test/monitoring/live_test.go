@@ -272,7 +272,7 @@ func TestFleet(t *testing.T) {
 	}
 	fires("RateLimitBreakerFlapping")
 	loads[5].end()
-	alone.Reload("decisions log", aloneSite)
+	alone.Reload("decisions log", strings.Replace(aloneSite, "{jwt.sub}", "{header.X-Api-Key}", 1))
 	p.await("the end of all alerts", func() bool { return len(p.firing()) == 0 })
 
 	for name, cause := range causes {
