@@ -74,7 +74,7 @@ func recorded(t *testing.T) string {
 		return *exchangesFlag
 	}
 	file := filepath.Join(t.TempDir(), "exchanges")
-	command := exec.Command("go", "test", "-vet=off", "-count=1", "-run", "Admin|Rules|Emergency|Ready|CommandsOfPages", "./test/integration")
+	command := exec.Command("go", "test", "-vet=off", "-count=1", "-run", "Admin|Rules|Emergency|Ready|CommandsOfPages|Remove", "./test/integration")
 	command.Dir = "../.."
 	command.Env = append(os.Environ(), "FLEETLIMIT_EXCHANGES="+file)
 	if out, err := command.CombinedOutput(); err != nil {
