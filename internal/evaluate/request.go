@@ -51,6 +51,7 @@ type Evaluation struct {
 	blocked  bool              // a rule rejects the request, whatever the takes find
 	previews bool              // nothing is taken: the request is explained
 	now      limiter.Instant   // of the decisions, by the wall clock
+	arrived  limiter.Instant   // the same, before the request has waited
 	reserved []*reserved       // of takes, those whose requests may not count
 	mayWait  []mayWait         // of takes, those that may wait for their turn
 	late     []*reservedCharge // of takes, those whose charges follow
