@@ -181,17 +181,13 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 
 // outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.
 func outcomeOf(r *response.Result) (outcome string, status int) {
-	switch {
-	case r.Unavailable():
-		return adminapi.Unavailable, http.StatusServiceUnavailable
-	case !r.Decision.OK:
-		return adminapi.Rejected, http.StatusTooManyRequests
-	case r.Outage:
-		return adminapi.Degraded, 0
-	case r.IsQueued():
-		return adminapi.Queued, 0
+	switch outcome = report.OutcomeOf(r); outcome {
+	case adminapi.Unavailable:
+		status = http.StatusServiceUnavailable
+	case adminapi.Rejected:
+		status = http.StatusTooManyRequests
 	}
-	return adminapi.Admitted, 0
+	return outcome, status
 }
 
 // addTo adds a result to a list of the keys that use its zone most.
