@@ -149,3 +149,29 @@ func fill(t *testing.T, w *usage.Waits) {
 		}
 	})
 }
+
+// TestWaitIsRemembered remembers for those who try another limit when requests have come, not when
+// their turn was.
+func TestWaitIsRemembered(t *testing.T) {
+	for name, zone := range map[string]string{
+		"bucket": `"limit": "10/1s burst 1", "wait": "1s"`,
+		"window": `"limit": "1/1s", "algorithm": "fixed_window", "wait": "1s"`,
+		"permit": `"limit": "100/1h", "concurrent": 1, "wait": "1s"`,
+	} {
+		h := provisioned(t, keyed("remembered-"+name, zone))
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(100 * time.Millisecond)
+			memory, now := &h.requests.Zones[0].Usage.Recent, time.Now().UnixMicro()
+			memory.Want(now)
+			for range 2 {
+				go send(h, "k", 200*time.Millisecond)
+				synctest.Wait()
+			}
+			time.Sleep(2 * time.Second)
+			all := memory.View(time.Now().UnixMicro()).Decisions
+			if len(all) != 2 || all[0].At != now || all[1].At != now {
+				t.Errorf("%s: remembered = %+v, want two requests at %d", name, all, now)
+			}
+		})
+	}
+}
