@@ -138,6 +138,9 @@ func TestAdaptiveIsHeldOnce(t *testing.T) {
 	if third := fly(t, inner, "k", "/"); first.status() != 0 || second.status() != 0 || third.status() != 503 {
 		t.Errorf("three requests = %d, %d, %d, want two in flight and 503", first.status(), second.status(), third.status())
 	}
+	if n := inner.requests.Zones[0].Usage.Sum().Admitted.Total(); n != 2 {
+		t.Errorf("%d requests are counted, want 2: each passes the zone twice", n)
+	}
 }
 
 // TestReloadKeepsAdaptive loads a configuration again, and then one with other settings.
@@ -151,5 +154,22 @@ func TestReloadKeepsAdaptive(t *testing.T) {
 	other := provisioned(t, strings.Replace(shedding("adaptive-reloaded", ""), `"max": 2`, `"max": 3`, 1))
 	if l := other.requests.Zones[0].Adaptive; l.Limit() != 3 || other.requests.Zones[0].Usage.Adaptive.Load() != l {
 		t.Errorf("limit with other settings = %d, want 3", l.Limit())
+	}
+}
+
+// TestAdaptiveOfErrorRoute has a request pass a zone once more after its response has ended, as in an
+// error route. It is limited there, too.
+func TestAdaptiveOfErrorRoute(t *testing.T) {
+	h := provisioned(t, shedding("adaptive-again", ""))
+	l := h.requests.Zones[0].Adaptive
+	fails := caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return caddyhttp.Error(502, http.ErrHandlerTimeout) })
+	again := middleware(func(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+		_ = h.ServeHTTP(w, r, fails)
+		return h.ServeHTTP(w, r, next)
+	})
+	if f := fly(t, again, "k", "/"); f.status() != 0 || l.InFlight() != 1 {
+		t.Errorf("status %d, %d in flight, want one in flight", f.status(), l.InFlight())
+	} else if f.end(answerOK); l.InFlight() != 0 {
+		t.Errorf("%d requests are in flight after all have ended", l.InFlight())
 	}
 }

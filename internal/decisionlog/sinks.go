@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
@@ -59,11 +60,17 @@ func (t *table) row(r *Record) rulestore.DecisionRow {
 		ClientIP: r.ClientIP, Method: r.Method, Host: r.Host, Path: r.Path, Status: unlessZero(r.Status),
 		WouldBe: unlessZero(r.WouldBe), Cost: cmp.Or(r.Cost, 1), Limit: r.Limit, Remaining: r.Remaining,
 	}
-	if r.Wait != 0 {
-		wait := fmt.Sprintf("%.6f seconds", time.Duration(r.Wait).Seconds())
-		row.Wait = &wait
-	}
+	row.Wait, row.Waited = interval(r.Wait), interval(r.Waited)
 	return row
+}
+
+// interval returns a time as an interval; 0 is none.
+func interval(wait adminapi.Wait) *string {
+	if wait == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%.6f seconds", time.Duration(wait).Seconds())
+	return &text
 }
 
 // id returns the UUID of a record. Those of a recorder ascend, which keeps its rows together.

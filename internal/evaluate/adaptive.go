@@ -54,6 +54,7 @@ func (e *Evaluation) isOverloaded() bool {
 	for i := range e.adaptive {
 		a := &e.adaptive[i]
 		if e.state.holdsAdaptive(a.zone.Adaptive) {
+			a.counts = nil // the pass before counts it
 			continue
 		}
 		permit, ok := a.zone.Adaptive.Acquire(a.key, !a.dryRun)
@@ -92,13 +93,18 @@ func (s *requestState) holdsAdaptive(l *adaptive.Limiter) bool {
 }
 
 // releaseAdaptive releases the permits of the request that this handler has acquired.
-func (e *Evaluation) releaseAdaptive() {
-	held := e.state.adaptive[e.firstAdaptive:]
-	for _, h := range held {
+func (e *Evaluation) releaseAdaptive() { e.state.releaseAdaptive(e.firstAdaptive) }
+
+// releaseAdaptive releases the permits of the request from the index first on.
+func (s *requestState) releaseAdaptive(first int) {
+	if len(s.adaptive) <= first {
+		return // an earlier end of the response has released them
+	}
+	for _, h := range s.adaptive[first:] {
 		h.permit.Release()
 	}
-	clear(held)
-	e.state.adaptive = e.state.adaptive[:e.firstAdaptive]
+	clear(s.adaptive[first:])
+	s.adaptive = s.adaptive[:first]
 }
 
 // measureLatency has the latency of the request measured, and its permits released when its response
@@ -125,7 +131,9 @@ func (e *Evaluation) measureLatency() {
 				p.Release()
 			}
 		})
-		s.AtEnd(func(int) { p.Release() })
+	}
+	if len(s.adaptive) > e.firstAdaptive {
+		s.AtEnd(func(int) { s.releaseAdaptive(0) })
 	}
 }
 

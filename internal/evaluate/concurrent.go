@@ -68,7 +68,6 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 		waited, err := e.acquirePermit(r, keys[0], now)
 		if waited {
 			now = time.Now()
-			e.now = limiter.At(now)
 		}
 		if keys = keys[1:]; !r.Decision.OK {
 			e.blocked = true
@@ -94,15 +93,15 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 	default:
 		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
 		if err == nil && !decision.OK && e.mayQueue(now, k.wait) {
-			held.Permit, decision, err = store.AcquireInTurn(e.HTTP.Context(), time.Now(), rule, key, k.wait)
-			waited = held.Waited() > 0 || !decision.OK
+			held.Permit, decision, err = e.acquireInTurn(r, k, decision)
+			if waited = held.Waited() > 0 || !decision.OK; waited {
+				e.now = limiter.At(time.Now())
+			}
 		}
 		held.zone = r.Zone
 	}
 	r.DecideConcurrent(decision, err, e.now)
-	if r.Waited = held.Waited(); r.Waited > 0 && r.Decision.OK {
-		r.Zone.Waits.Waited(r.Waited)
-	}
+	r.Waited = held.Waited()
 	if r.Decision.OK && (held.zone != nil || e.previews) {
 		e.state.permits = append(e.state.permits, held)
 	}
@@ -110,6 +109,29 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 		held.zone.InFlight.Add(1)
 	}
 	return waited, err
+}
+
+// acquireInTurn has a request wait for a permit that was denied one at once, if there is room.
+func (e *Evaluation) acquireInTurn(r *response.Result, k concurrentKey, denied limiter.Decision) (
+	p concurrency.Permit, d limiter.Decision, err error,
+) {
+	waits := &r.Zone.Waits
+	if !e.hasEntered(r.Zone) {
+		if !waits.Begin() {
+			waits.Full.Add(1)
+			return p, denied, nil
+		}
+		defer waits.End()
+	}
+	began := time.Now()
+	p, d, err = e.handler.Store.AcquireInTurn(e.HTTP.Context(), began, r.Policy.Concurrent, k.key, k.wait)
+	if err == nil && !d.OK {
+		d.Breach = d.Breach || denied.Breach // the store tells it once
+		if time.Since(began) < k.wait {
+			waits.Full.Add(1)
+		}
+	}
+	return p, d, err
 }
 
 // mayQueue reports whether a request above a limit of requests at once may wait for its turn: not if a

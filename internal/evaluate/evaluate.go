@@ -197,6 +197,9 @@ func (e *Evaluation) take() error {
 			return clientGoneError(e.HTTP.Context())
 		}
 	}
+	if len(e.mayWait)+len(e.concurrentKeys) > 0 && e.denied == nil {
+		noteWaits(results)
+	}
 	for i := range results {
 		if i == 0 || results[i].Zone != results[i-1].Zone {
 			e.count(decisiveOf(results[i:]), e.denied != nil)
@@ -219,6 +222,7 @@ func (e *Evaluation) take() error {
 func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 	now = e.Time()
 	e.now = limiter.At(now)
+	e.arrived = e.now
 	if len(e.concurrentKeys) > 0 {
 		now, failed = e.acquirePermits(now)
 	}

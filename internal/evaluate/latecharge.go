@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -105,14 +106,14 @@ func (r *reservedCharge) value(h http.Header) string {
 
 // settle charges the request. status is the one that the client gets.
 func (r *reservedCharge) settle(status int) {
-	n, counter := r.cost(status)
+	n, how := r.cost(status)
 	reserved := r.take.Cost
 	if r.counts != nil {
-		counter.Add(1)
+		how.counter(r.counts).Add(1)
 		r.counts.Open.Add(-1)
 		r.counts.ChargedEvents.Add(uint64(n))
 		r.counts.RefundedEvents.Add(uint64(max(0, reserved-n)))
-		if counter != &r.counts.Refunded {
+		if how != costRefunded {
 			r.late.Past.Add(r.take.Key, n)
 		}
 	}
@@ -127,32 +128,51 @@ func (r *reservedCharge) settle(status int) {
 	}
 }
 
-// cost returns what the request is charged, and the counter of such requests.
-func (r *reservedCharge) cost(status int) (n int64, counter *counter) {
-	counts := r.counts
-	if counts == nil {
-		counts = new(usage.Charges)
+// A costing is how it is known what a request has cost.
+type costing int
+
+const (
+	costKnown    costing = iota // the response says so
+	costCapped                  // and that is more than a response may be charged
+	costUnknown                 // it does not
+	costRefunded                // it has not gone upstream, or has a status that refunds
+)
+
+// counter returns what counts such requests.
+func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
+	switch how {
+	case costKnown:
+		return &c.Known
+	case costCapped:
+		return &c.Capped
+	case costUnknown:
+		return &c.Unknown
 	}
+	return &c.Refunded
+}
+
+// cost returns what the request is charged.
+func (r *reservedCharge) cost(status int) (n int64, how costing) {
 	sent, answered := upstreamStatus(r.repl)
 	if answered != 0 {
 		status = answered
 	}
 	if status != 0 && r.late.Refunds.Has(status) {
-		return 0, &counts.Refunded
+		return 0, costRefunded
 	}
 	n, known := r.knownCost()
 	switch most := r.late.Most(r.take.Rule); {
 	case known && n > most:
-		if counts.LogsCapped(time.Now()) {
+		if r.counts != nil && r.counts.LogsCapped(time.Now()) {
 			r.reports.ChargeCapped(r.zone, n, most)
 		}
-		return most, &counts.Capped
+		return most, costCapped
 	case known:
-		return n, &counts.Known
+		return n, costKnown
 	case !sent && !r.streams(status):
-		return 0, &counts.Refunded
+		return 0, costRefunded
 	default:
-		return max(r.take.Cost, min(most, max(n, r.events()))), &counts.Unknown
+		return max(r.take.Cost, min(most, max(n, r.events()))), costUnknown
 	}
 }
 

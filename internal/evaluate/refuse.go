@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -46,7 +45,7 @@ func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 	}
 	if !again {
 		e.publish(report.Decision{
-			Outcome: f.outcome(), Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
+			Outcome: report.OutcomeOfRefusal(f.refusal), Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
 		})
 		e.handler.Reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
 	}
@@ -55,18 +54,10 @@ func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 
 // count returns what counts refusals like this one by its zone.
 func (f *refused) count() *atomic.Uint64 {
-	if f.refusal == overloaded {
+	if f.refusal.IsOverload() {
 		return &f.zone.Usage.Overloaded
 	}
 	return &f.zone.Usage.Denied
-}
-
-// outcome returns what decisions like this one are called.
-func (f *refused) outcome() string {
-	if f.refusal == overloaded {
-		return adminapi.Overloaded
-	}
-	return adminapi.Denied
 }
 
 // setRefusal makes the refusal the state of the request, and reports whether it was before: error
@@ -87,7 +78,7 @@ func (e *Evaluation) writeRefusal(w http.ResponseWriter) error {
 	if z := e.refused.zone; z != nil {
 		name, legacy = z.Name, z.Legacy
 	}
-	if e.refused.refusal == overloaded {
+	if e.refused.refusal.IsOverload() {
 		e.setRetryAfter(w)
 	}
 	return e.refused.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)

@@ -51,6 +51,7 @@ type Evaluation struct {
 	blocked  bool              // a rule rejects the request, whatever the takes find
 	previews bool              // nothing is taken: the request is explained
 	now      limiter.Instant   // of the decisions, by the wall clock
+	arrived  limiter.Instant   // the same, before the request has waited
 	reserved []*reserved       // of takes, those whose requests may not count
 	mayWait  []mayWait         // of takes, those that may wait for their turn
 	late     []*reservedCharge // of takes, those whose charges follow
@@ -180,17 +181,13 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 
 // outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.
 func outcomeOf(r *response.Result) (outcome string, status int) {
-	switch {
-	case r.Unavailable():
-		return adminapi.Unavailable, http.StatusServiceUnavailable
-	case !r.Decision.OK:
-		return adminapi.Rejected, http.StatusTooManyRequests
-	case r.Outage:
-		return adminapi.Degraded, 0
-	case r.IsQueued():
-		return adminapi.Queued, 0
+	switch outcome = report.OutcomeOf(r); outcome {
+	case adminapi.Unavailable:
+		status = http.StatusServiceUnavailable
+	case adminapi.Rejected:
+		status = http.StatusTooManyRequests
 	}
-	return adminapi.Admitted, 0
+	return outcome, status
 }
 
 // addTo adds a result to a list of the keys that use its zone most.

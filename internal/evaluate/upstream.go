@@ -3,12 +3,9 @@ package evaluate
 import (
 	"math"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2"
 )
-
-type counter = atomic.Uint64
 
 const maxInt64 = math.MaxInt64
 

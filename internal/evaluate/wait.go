@@ -1,9 +1,13 @@
 package evaluate
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -14,6 +18,8 @@ type mayWait struct {
 	index   int // in Evaluation.takes
 	zone    *usage.Zone
 	entered bool          // it counts among those that wait
+	full    bool          // too many wait
+	breach  bool          // the first denial of its window is the first one of the key
 	waited  time.Duration // for a window
 }
 
@@ -34,12 +40,24 @@ func (e *Evaluation) addWait(z *usage.Zone, wait int64) {
 }
 
 // enterQueues counts the request among those that wait, before it is known whether it has to: a turn
-// is never given up because too many wait. A take for which there is no room does not wait.
+// is never given up because too many wait. A take for which there is no room does not wait. Takes of
+// one zone wait as one.
 func (e *Evaluation) enterQueues() {
 	for i := range e.mayWait {
 		w := &e.mayWait[i]
-		if w.entered = w.zone.Waits.Begin(); !w.entered {
+		if i > 0 && e.mayWait[i-1].zone == w.zone {
+			w.full = e.mayWait[i-1].full
+		} else {
+			w.entered = w.zone.Waits.Begin()
+			w.full = !w.entered
+		}
+		if w.full {
 			e.takes[w.index].Wait = 0
+		}
+	}
+	for i := range e.takes {
+		if k := &e.takes[i]; k.Wait == 0 && k.Origin == nil {
+			k.Origin = new(limiter.Origin) // for a refund
 		}
 	}
 }
@@ -54,11 +72,19 @@ func (e *Evaluation) leaveQueues() {
 	}
 }
 
-// countFull counts a request that is denied and might have waited, were there room.
+// hasEntered reports whether the request counts among those that wait in a zone.
+func (e *Evaluation) hasEntered(z *usage.Zone) bool {
+	return slices.ContainsFunc(e.mayWait, func(w mayWait) bool { return w.entered && w.zone == z })
+}
+
+// countFull counts a request that is denied and might have waited, were there room: once in a zone.
+// One that something else rejects would not have waited.
 func (e *Evaluation) countFull() {
+	var counted *usage.Zone
 	for i := range e.mayWait {
-		if w := &e.mayWait[i]; !w.entered && !e.takes[w.index].Decision.OK {
+		if w := &e.mayWait[i]; w.full && !e.blocked && w.zone != counted && !e.takes[w.index].Decision.OK {
 			w.zone.Waits.Full.Add(1)
+			counted = w.zone
 		}
 	}
 }
@@ -78,12 +104,19 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 		k := &e.takes[w.index]
 		k.Wait = max(0, k.Wait-delay.Microseconds())
 		if !k.Decision.OK {
-			w.waited = delay
+			w.waited, w.breach = delay, k.Decision.Breach
 			e.handler.Store.DropDenial(k.Rule, k.Key)
 		}
 	}
 	now = time.Now()
-	return now, e.takeFromStore(now)
+	failed = cmp.Or(e.takeFromStore(now), failed)
+	for i := range e.mayWait {
+		w := &e.mayWait[i]
+		if d := &e.takes[w.index].Decision; w.breach && !d.OK {
+			d.Breach = true // the store has told it before
+		}
+	}
+	return now, failed
 }
 
 // untilRetry returns how long it is until the takes that are denied can succeed; 0: they must not
@@ -116,6 +149,7 @@ func (e *Evaluation) waitForTurn() error {
 	if delay > 0 {
 		if err := e.sleep(delay); err != nil {
 			e.giveBackTurns()
+			e.refundOthers()
 			return err
 		}
 	}
@@ -128,11 +162,25 @@ func (e *Evaluation) waitForTurn() error {
 		if delay > 0 {
 			r.Decision.At = now // what is told relative to the decision is so to now
 		}
-		if r.Waited > 0 && !r.IsConcurrent() { // those have been noted
+	}
+	return nil
+}
+
+// noteWaits notes how long a request has waited that is admitted, once in each zone: for a permit, and
+// then for events. results are at most two of each zone.
+func noteWaits(results []response.Result) {
+	for i := range results {
+		r := &results[i]
+		if i > 0 && r.Zone == results[i-1].Zone {
+			continue
+		}
+		if i+1 < len(results) && r.Zone == results[i+1].Zone {
+			r.Waited += results[i+1].Waited // the request counts where its rate does
+		}
+		if r.Waited > 0 {
 			r.Zone.Waits.Waited(r.Waited)
 		}
 	}
-	return nil
 }
 
 // giveBackTurns gives back what was promised to a client that has left.
@@ -148,6 +196,18 @@ func (e *Evaluation) giveBackTurns() {
 			w.zone.Waits.GivenBack.Add(1)
 		} else {
 			w.zone.Waits.Lost.Add(1)
+		}
+	}
+}
+
+// refundOthers gives back what other takes have consumed for a client that has left: the request has
+// not reached the next handler. What a take that may wait has got at once from a lease stays consumed.
+func (e *Evaluation) refundOthers() {
+	for i := range e.takes {
+		k := e.takes[i]
+		if k.Decision.OK && k.Decision.Turn == 0 {
+			k.Key = bytes.Clone(k.Key) // the request's buffer is used again
+			e.handler.Store.Refund(k, func() {})
 		}
 	}
 }

@@ -39,11 +39,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 			if s.Exceeded != "" {
 				field.AddString("zone", s.Exceeded)
 			}
-			decision := adminapi.Denied
-			if s.Refusal.IsOverload() {
-				decision = adminapi.Overloaded
-			}
-			field.AddString("decision", decision)
+			field.AddString("decision", OutcomeOfRefusal(s.Refusal))
 			field.AddString("source", s.Refusal.Reason)
 			keyHashField(s.KeyText(s.Exceeded)).AddTo(field)
 			return nil
@@ -68,14 +64,9 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	if r.Decision.At > 0 {
 		field.AddInt64("at", int64(r.Decision.At))
 	}
-	decision := adminapi.Admitted
-	switch {
-	case !r.Decision.OK:
-		decision = adminapi.Rejected
-	case r.Outage:
-		decision = adminapi.Degraded
-	case r.IsQueued():
-		decision = adminapi.Queued
+	decision := OutcomeOf(r)
+	if decision == adminapi.Unavailable {
+		decision = adminapi.Rejected // the line has the status
 	}
 	field.AddString("decision", decision)
 	for _, about := range []zap.Field{

@@ -80,6 +80,9 @@ func (p *Process) LogDecision(r *decisionlog.Record) {
 	if r.Wait != 0 {
 		fields = append(fields, zap.Duration("wait", time.Duration(r.Wait)))
 	}
+	if r.Waited != 0 {
+		fields = append(fields, zap.Duration("waited", time.Duration(r.Waited)))
+	}
 	line.Write(fields...)
 }
 

@@ -6,7 +6,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
@@ -21,11 +20,11 @@ func AddToSpan(r *http.Request, s *response.State) {
 	attributes := make(attributes, 0, 7)
 	if s.Refusal != nil {
 		attributes.add("zone", s.Exceeded)
-		attributes.add("outcome", adminapi.Denied)
+		attributes.add("outcome", OutcomeOfRefusal(s.Refusal))
 		attributes.add("reason", s.Refusal.Reason)
 	} else if d := s.Decisive(); d != nil {
 		attributes.add("zone", d.Zone.Name)
-		attributes.add("outcome", outcomeOf(d))
+		attributes.add("outcome", OutcomeOf(d))
 		attributes.add("source", d.Decision.Source.String())
 		attributes.add("rule", d.Policy.LimitText())
 		attributes.add("endpoint", d.Counters.Endpoint)
@@ -47,17 +46,4 @@ func (a *attributes) add(name, text string) {
 	if text != "" {
 		*a = append(*a, attribute.String(attributePrefix+name, text))
 	}
-}
-
-// outcomeOf returns what is decided, as metrics call it.
-func outcomeOf(r *response.Result) string {
-	switch {
-	case r.Unavailable():
-		return adminapi.Unavailable
-	case !r.Decision.OK:
-		return adminapi.Rejected
-	case r.Outage:
-		return adminapi.Degraded
-	}
-	return adminapi.Admitted
 }

@@ -41,7 +41,8 @@ type DecisionRow struct {
 	Cost      int64     `json:"cost"`
 	Limit     *int64    `json:"rate_limit"`
 	Remaining *int64    `json:"remaining"`
-	Wait      *string   `json:"wait"` // an interval
+	Wait      *string   `json:"wait"`   // an interval
+	Waited    *string   `json:"waited"` // the same
 }
 
 // OpenDecisions returns the table in the database of a URL, as OpenPostgres takes it. It does not

@@ -43,12 +43,12 @@ func TestDecisionsAreRows(t *testing.T) {
 	server := pgtest.Shared(t)
 	url := server.URL(server.Database(t))
 	table, reader := openDecisions(t, url), connect(t, url)
-	status, wouldBe, limit, remaining, wait := 429, 503, int64(100), int64(3), "1.500000 seconds"
+	status, wouldBe, limit, remaining, wait, waited := 429, 503, int64(100), int64(3), "1.500000 seconds", "0.350000 seconds"
 	row := rulestore.DecisionRow{
 		ID: "00000000000000070000000000000001", Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Node: "gateway-1", Zone: "user",
 		Endpoint: "POST /export", Tier: "pro", Outcome: "rejected", Source: "lease", Reason: "why", KeyHash: "8254c329a928",
 		Key: "a\x00b\\u0000\xff", Base64: "AA==", RemoteIP: "192.0.2.1", ClientIP: "2001:db8::1", Method: "GET", Host: "example.com",
-		Path: "/a%00", Status: &status, WouldBe: &wouldBe, Cost: 20, Limit: &limit, Remaining: &remaining, Wait: &wait,
+		Path: "/a%00", Status: &status, WouldBe: &wouldBe, Cost: 20, Limit: &limit, Remaining: &remaining, Wait: &wait, Waited: &waited,
 	}
 	empty := rulestore.DecisionRow{ID: "00000000000000070000000000000002", Time: row.Time}
 	for range 2 { // as after a reply that was lost
@@ -58,9 +58,9 @@ func TestDecisionsAreRows(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		row.ID: "(00000000-0000-0007-0000-000000000001,\"2026-01-02 03:04:05.000006+00\",gateway-1,user,\"POST /export\",pro,rejected," +
-			"lease,why,8254c329a928,\"a\ufffdb\\\\u0000\ufffd\",AA==,192.0.2.1,2001:db8::1,GET,example.com,/a%00,429,503,20,100,3,00:00:01.5)",
+			"lease,why,8254c329a928,\"a\ufffdb\\\\u0000\ufffd\",AA==,192.0.2.1,2001:db8::1,GET,example.com,/a%00,429,503,20,100,3,00:00:01.5,00:00:00.35)",
 		empty.ID: "(00000000-0000-0007-0000-000000000002,\"2026-01-02 03:04:05.000006+00\"," +
-			`"","","","","","","","","","","","","","","",,,0,,,)`,
+			`"","","","","","","","","","","","","","","",,,0,,,,)`,
 	} {
 		reader.exec(t, "SET timezone = 'UTC'")
 		if got := reader.rows(t, "SELECT d::text FROM rate_limit_decisions d WHERE id = '"+id+"'"); got != want {

@@ -23,7 +23,8 @@ CREATE TABLE rate_limit_decisions (
 	cost        bigint NOT NULL,
 	rate_limit  bigint, -- the most that can be taken at once; NULL: no count was needed
 	remaining   bigint, -- NULL: unknown
-	wait        interval -- NULL: the request was not rejected
+	wait        interval, -- NULL: the request was not rejected
+	waited      interval -- for its turn; NULL: the request did not wait
 );
 CREATE INDEX ON rate_limit_decisions (time); -- for the removal of old rows
 CREATE INDEX ON rate_limit_decisions (key_hash, time);

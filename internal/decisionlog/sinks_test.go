@@ -1,0 +1,31 @@
+package decisionlog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
+
+func TestWaitsOfRow(t *testing.T) {
+	for _, test := range []struct {
+		decision     adminapi.Decision
+		wait, waited string
+	}{
+		{adminapi.Decision{}, "", ""},
+		{adminapi.Decision{Wait: adminapi.Wait(1500 * time.Millisecond)}, "1.500000 seconds", ""},
+		{adminapi.Decision{Waited: adminapi.Wait(350 * time.Millisecond)}, "", "0.350000 seconds"},
+	} {
+		row := new(table).row(&Record{Decision: &test.decision})
+		if wait, waited := textOf(row.Wait), textOf(row.Waited); wait != test.wait || waited != test.waited {
+			t.Errorf("%+v: wait %q, waited %q, want %q, %q", test.decision, wait, waited, test.wait, test.waited)
+		}
+	}
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
