@@ -184,7 +184,7 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 		return
 	}
 	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
-	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At || !c.changes && d.Limit != take.Rule.Capacity() {
+	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At || c.changes == 0 && d.Limit != take.Rule.Capacity() {
 		c.failf(key, "%v: decision %+v", n, *d)
 	}
 	h, at := n.key(key), d.At-n.offset

@@ -18,7 +18,7 @@ type checker struct {
 	wrongAt  limiter.Instant
 	light    bool // it keeps no list of admissions, and compares with nothing
 	calm     bool // nothing goes wrong: so nothing may be denied far from the limit
-	changes  bool // of the limit: then returns are not checked
+	changes  int  // of the limit: then returns are not checked
 	regrets  bool // another limit denies some requests
 
 	overturned bool // by a failover: the sums are of a store that is no more
@@ -103,13 +103,13 @@ func (c *checker) arrives(n *simNode, g *Ledger, l limiter.LeaseRequest) func(an
 		returned := l.Returns[0].N + l.Returns[1].N + l.Cancel.N
 		c.tracef(key, "store answers %v:%v", n, asAnswer{*answer, returned, accepted})
 		want := answer.Served + answer.Granted
-		if debited != want && !c.changes { // less under a lowered limit, as debts do not pile up
+		if debited != want && c.changes == 0 { // less under a lowered limit, as debts do not pile up
 			c.failf(key, "%v: debited %d, want %d", n, debited, want)
 		}
 		if l.Rule.Algorithm.Kind == limiter.TokenBucket {
 			return want // what comes back of a part depends on the time: see TestPartsKeepTheBound
 		}
-		if want := c.returnable(n, count, &l, incarnation); accepted != want && !c.changes {
+		if want := c.returnable(n, count, &l, incarnation); accepted != want && c.changes == 0 {
 			c.failf(key, "%v: the store took back %d, want %d, what came in time", n, accepted, want)
 		}
 		return want

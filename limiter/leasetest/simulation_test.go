@@ -157,7 +157,7 @@ func (s *simulation) setLimit(events, burst int64) {
 	for _, n := range s.nodes {
 		n.useLimit()
 	}
-	s.checker.changes = true
+	s.checker.changes++
 	s.tracef(allKeys, "the limit is %d per %v now, burst %d", s.rule.Limit.Events, s.rule.Limit.Window, s.rule.Limit.Burst)
 }
 
