@@ -23,6 +23,7 @@ type fake struct {
 	mu      sync.Mutex
 	seen    [][]string
 	conns   []net.Conn
+	used    []net.Conn // those that were sent a script
 	hostile map[string]string // replies to commands by their names, before all others; hangUp: to one
 }
 
@@ -61,6 +62,11 @@ func (f *fake) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
+		if strings.HasPrefix(command[0], "eval") {
+			f.mu.Lock()
+			f.used = append(f.used, conn)
+			f.mu.Unlock()
+		}
 		if reply := f.answer(command); reply == hangUp {
 			return
 		} else if _, err := io.WriteString(conn, reply); err != nil {
@@ -77,6 +83,17 @@ func (f *fake) closeAll() {
 		_ = conn.Close()
 	}
 	f.conns = nil
+}
+
+// closeUsed closes the connections that were sent a script. Others may be in their login: a server that
+// closes those cannot be used.
+func (f *fake) closeUsed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, conn := range f.used {
+		_ = conn.Close()
+	}
+	f.used = nil
 }
 
 // sent returns how often f was sent a command that begins with this word.
