@@ -22,8 +22,7 @@ type fake struct {
 
 	mu      sync.Mutex
 	seen    [][]string
-	conns   []net.Conn
-	used    []net.Conn // those that were sent a script
+	conns   []net.Conn        // whose login is over
 	hostile map[string]string // replies to commands by their names, before all others; hangUp: to one
 }
 
@@ -54,17 +53,16 @@ func newFake(t testing.TB, config *tls.Config, reply func(command []string) stri
 
 func (f *fake) serve(conn net.Conn) {
 	defer conn.Close()
-	f.mu.Lock()
-	f.conns = append(f.conns, conn)
-	f.mu.Unlock()
+	loggedIn := false
 	for r := bufio.NewReader(conn); ; {
 		command, err := readCommand(r)
 		if err != nil {
 			return
 		}
-		if strings.HasPrefix(command[0], "eval") {
+		if !loggedIn && (command[0] == "ping" || strings.HasPrefix(command[0], "eval")) {
+			loggedIn = true
 			f.mu.Lock()
-			f.used = append(f.used, conn)
+			f.conns = append(f.conns, conn)
 			f.mu.Unlock()
 		}
 		if reply := f.answer(command); reply == hangUp {
@@ -75,7 +73,8 @@ func (f *fake) serve(conn net.Conn) {
 	}
 }
 
-// closeAll closes all connections.
+// closeAll closes the connections that were sent a script or a PING. Others may be in their login: a
+// server that closes those cannot be used.
 func (f *fake) closeAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,17 +82,6 @@ func (f *fake) closeAll() {
 		_ = conn.Close()
 	}
 	f.conns = nil
-}
-
-// closeUsed closes the connections that were sent a script. Others may be in their login: a server that
-// closes those cannot be used.
-func (f *fake) closeUsed() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, conn := range f.used {
-		_ = conn.Close()
-	}
-	f.used = nil
 }
 
 // sent returns how often f was sent a command that begins with this word.

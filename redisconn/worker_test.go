@@ -307,7 +307,7 @@ func TestClosedConnectionLosesNoCall(t *testing.T) {
 			if call := do(t, c, count, "k", 1); call.Err != nil {
 				t.Errorf("%s: %v", test.name, call.Err)
 			}
-			f.closeUsed()
+			f.closeAll()
 		}
 	}
 }
