@@ -50,16 +50,21 @@ function Found({ found: f, inspect }) {
 export class Explain extends Component {
   state = { method: "GET", uri: "", headers: "", client: "", given: "", found: null, error: "" };
 
+  asked = 0;
+
+  // ask shows the answer to the newest question. That to an earlier one may come later.
   ask = async (e) => {
     e.preventDefault();
-    const s = this.state;
+    const s = this.state, question = ++this.asked;
+    const show = (answer) => question === this.asked && this.setState({ found: null, error: "", ...answer });
+    show({});
     try {
       const headers = {};
       for (const [name, value] of pairs(s.headers, ":")) (headers[name] ??= []).push(value);
       const body = { method: s.method, uri: s.uri, headers, set: Object.fromEntries(pairs(s.given, "=")), ...(s.client && { from: s.client }) };
-      this.setState({ found: await post("explain", body), error: "" });
+      show({ found: await post("explain", body) });
     } catch (e) {
-      this.setState({ found: null, error: e.message });
+      show({ error: e.message });
     }
   };
 
