@@ -78,7 +78,7 @@ func (b *tokenBucket) takeWaiting(d *Decision, r *Rule, now Instant, cost, wait 
 	if b.decide(d, r, ok, cost); ok {
 		d.Turn = turn
 	}
-	d.retryWaiting(wait)
+	d.RetryWaiting(wait)
 	return ok || moved
 }
 
@@ -90,9 +90,9 @@ func (b *tokenBucket) turn(r *Rule, cost int64) Instant {
 	return 0
 }
 
-// retryWaiting moves the retry instant of a denial to the one from which on the take is promised a
-// turn.
-func (d *Decision) retryWaiting(wait int64) {
+// RetryWaiting moves the retry instant of a denial to the one from which on a take that may wait for
+// wait µs is promised a turn.
+func (d *Decision) RetryWaiting(wait int64) {
 	if !d.OK && d.RetryAt != Never {
 		d.RetryAt = max(d.At+1, d.RetryAt-Instant(max(0, wait)))
 	}
@@ -186,7 +186,7 @@ func (s RemoteCount) PeekWaiting(r *Rule, cost, wait int64) Decision {
 		d.Turn = turn
 	} else if turn != Never {
 		d.RetryAt = turn
-		d.retryWaiting(wait)
+		d.RetryWaiting(wait)
 		d.capRetry(b.leasedUntil())
 	}
 	return d

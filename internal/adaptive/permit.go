@@ -83,7 +83,7 @@ func (p *Permit) Release() {
 	p.limiter.shares.end(p.key)
 }
 
-// Body returns the body of the request as it is to be read. The latency counts from its end. If the
+// Body returns the body from which the request is read. The latency counts from its end. If the
 // response starts before that, there is no latency.
 func (p *Permit) Body(b io.ReadCloser) io.ReadCloser {
 	p.mu.Lock()

@@ -64,7 +64,7 @@ as a number or a percentage; several are joined by "or".`,
 	f.String("algorithm", "token_bucket", `How limits are counted without a zone, such as "sliding_window 10"`)
 	f.String("algorithms", "", `Algorithms to compare under the first limit: all, or such as "fixed_window,sliding_window 5"`)
 	f.String("clients", "open", "What clients do when they are rejected: open (as in the log), retry-after or hammer")
-	f.Int("nodes", 0, "Also simulate a fleet of so many nodes that share the first limit")
+	f.Int("nodes", 0, "Also simulate a fleet of this many nodes, which share the first limit")
 	f.Duration("rtt", time.Millisecond, "Round trip from these nodes to Redis")
 	f.String("spread", "even", "How requests are spread over these nodes: even, sticky (by key) or zipf")
 	f.String("traffic", "", `Made-up requests in place of a log, such as "daily rate=50/s for=24h keys=5000"`)

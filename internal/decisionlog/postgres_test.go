@@ -36,7 +36,7 @@ func (d *database) exec(statement string) {
 	}
 }
 
-// await waits until there are so many rows, all different, and no more.
+// await waits until there are exactly this many rows, all different.
 func (d *database) await(rows int) {
 	d.t.Helper()
 	found := 0

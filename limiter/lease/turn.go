@@ -33,7 +33,7 @@ func (a account) takeWaiting(r *limiter.Rule, now instant, cost, wait int64, d *
 			return false
 		}
 		a.repeatDenial(d, r, now, cost)
-		soonerBy(d, wait)
+		d.RetryWaiting(wait)
 		return true
 	}
 	return a.take(r, now, cost, d)
@@ -46,21 +46,13 @@ func (a account) peekWaiting(r *limiter.Rule, now instant, cost, wait int64, d *
 		if !a.deniesTurn(now, wait) {
 			return false
 		}
-		soonerBy(d, wait)
+		d.RetryWaiting(wait)
 	}
 	return known
 }
 
 // deniesTurn reports whether the remembered denial is about longer than wait µs.
 func (a account) deniesTurn(now instant, wait int64) bool { return now.plus(wait) < a.retryAt }
-
-// soonerBy moves the retry instant of a denial to the one at which a take is promised a turn that may
-// wait for wait µs.
-func soonerBy(d *limiter.Decision, wait int64) {
-	if !d.OK && d.RetryAt != limiter.Never {
-		d.RetryAt = max(d.At+1, d.RetryAt-limiter.Instant(wait))
-	}
-}
 
 // concludeTurn notes in its account what the lender has decided on a take that may wait. A denial is
 // remembered as one of a take that does not, which has the later retry instant. sent is when the
@@ -81,7 +73,7 @@ func (s *Store) concludeTurn(t *takeState, sent, now instant) {
 				l.Decision.RetryAt += limiter.Instant(t.wait())
 			}
 			a.deny(sent, now, &l, 0)
-			soonerBy(&l.Decision, t.wait())
+			l.Decision.RetryWaiting(t.wait())
 			t.Decision = l.Decision
 		case t.Decision.Turn == 0:
 			a.clearDenial()
