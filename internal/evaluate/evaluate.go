@@ -165,9 +165,9 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 
 // addResult adds a result that nobody has decided yet.
 func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
-	r := found.Result(c)
-	r.Headers = e.handler.Headers
-	e.state.Add(r)
+	e.state.Add(found.Result(c))
+	results := e.state.Results
+	results[len(results)-1].Headers = e.handler.Headers
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns

@@ -43,37 +43,42 @@ type zoneKey struct {
 // have returned, even if the client has gone.
 type Evaluation struct {
 	zone.Request
-	handler  *Handler
-	state    *requestState     // nil until a zone matches, of this handler or an earlier one
-	first    int               // the index in state.Results of this handler's first result
-	takes    []limiter.Take    // of the results whose rule counts, in the same order
-	keys     []zoneKey         // of the zones that limit the request
-	blocked  bool              // a rule rejects the request, whatever the takes find
-	previews bool              // nothing is taken: the request is explained
-	now      limiter.Instant   // of the decisions, by the wall clock
-	arrived  limiter.Instant   // the same, before the request has waited
-	reserved []*reserved       // of takes, those whose requests may not count
-	mayWait  []mayWait         // of takes, those that may wait for their turn
-	late     []*reservedCharge // of takes, those whose charges follow
-	plain    bool              // the body of the response must not be compressed
-	denied   *response.Result  // the result that rejects the request; of several, the one with the longest wait
+	progress
 
-	adaptive       []adaptiveZone  // that limit the requests at once of all keys together
-	concurrentKeys []concurrentKey // of the results about requests at once, in the same order
-	firstPermit    int             // the index in state.permits of this handler's first permit
-	firstAdaptive  int             // the same in state.adaptive
-
-	rules       *zone.Snapshot // the same for all handlers of the request
-	mayApply    []*zone.Zone   // the buffer of zones
-	reading     zone.Reading   // what the zone in hand says
-	refused     refused        // before any decision
-	dryRuns     []shadow       // of zones that do not reject the request
-	comparisons []shadow       // of the rules that zones compare theirs with
+	takes          []limiter.Take    // of the results whose rule counts, in the same order
+	keys           []zoneKey         // of the zones that limit the request
+	reserved       []*reserved       // of takes, those whose requests may not count
+	mayWait        []mayWait         // of takes, those that may wait for their turn
+	late           []*reservedCharge // of takes, those whose charges follow
+	adaptive       []adaptiveZone    // that limit the requests at once of all keys together
+	concurrentKeys []concurrentKey   // of the results about requests at once, in the same order
+	mayApply       []*zone.Zone      // the buffer of zones
+	dryRuns        []shadow          // of zones that do not reject the request
+	comparisons    []shadow          // of the rules that zones compare theirs with
 
 	credentials []zone.CredentialRead // what later handlers may change of what the zones read
 	body        []byte                // of a rejection
 
 	decisions uint32 // of all requests that it was used for, and a random start
+}
+
+// progress is how far an Evaluation is with its request.
+type progress struct {
+	handler  *Handler
+	state    *requestState    // nil until a zone matches, of this handler or an earlier one
+	rules    *zone.Snapshot   // the same for all handlers of the request
+	reading  zone.Reading     // what the zone in hand says
+	refused  refused          // before any decision
+	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
+	now      limiter.Instant  // of the decisions, by the wall clock
+	arrived  limiter.Instant  // the same, before the request has waited
+	blocked  bool             // a rule rejects the request, whatever the takes find
+	previews bool             // nothing is taken: the request is explained
+	plain    bool             // the body of the response must not be compressed
+
+	first         int // the index in state.Results of this handler's first result
+	firstPermit   int // the same in state.permits
+	firstAdaptive int // the same in state.adaptive
 }
 
 var evaluations = sync.Pool{New: func() any { return &Evaluation{decisions: rand.Uint32()} }}
@@ -101,24 +106,18 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // Release returns e to the pool, without anything of the request. It is not called after a panic,
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
-	clear(e.takes)
-	clear(e.keys)
-	clear(e.adaptive)
-	clear(e.concurrentKeys)
-	clear(e.reserved)
-	clear(e.mayWait)
-	clear(e.late)
-	clear(e.credentials)
-	clear(e.dryRuns)
-	clear(e.comparisons)
-	clear(e.mayApply)
-	*e = Evaluation{
-		takes: e.takes[:0], keys: e.keys[:0], adaptive: e.adaptive[:0], concurrentKeys: e.concurrentKeys[:0],
-		reserved: e.reserved[:0], mayWait: e.mayWait[:0], late: e.late[:0],
-		credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
-		decisions: e.decisions, mayApply: e.mayApply[:0],
-	}
+	e.Request, e.progress = zone.Request{}, progress{}
+	e.takes, e.keys, e.reserved, e.mayWait = emptied(e.takes), emptied(e.keys), emptied(e.reserved), emptied(e.mayWait)
+	e.late, e.adaptive, e.concurrentKeys = emptied(e.late), emptied(e.adaptive), emptied(e.concurrentKeys)
+	e.mayApply, e.dryRuns, e.comparisons = emptied(e.mayApply), emptied(e.dryRuns), emptied(e.comparisons)
+	e.credentials = emptied(e.credentials)
 	evaluations.Put(e)
+}
+
+// emptied returns s without elements, and with nothing of them in its array.
+func emptied[T any](s []T) []T {
+	clear(s)
+	return s[:0]
 }
 
 // requestStateVar is the name of Caddy's variable that holds the state of a request.

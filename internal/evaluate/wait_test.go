@@ -30,10 +30,10 @@ func TestRetryKeepsTheFirstRejection(t *testing.T) {
 	window := &limiter.Rule{Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}}
 	for _, breach := range []bool{true, false} {
 		e := Evaluation{
-			Request: zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)},
-			handler: &Handler{Store: denyingStore{}},
-			mayWait: []mayWait{{zone: new(usage.Zone)}},
-			takes:   []limiter.Take{{Rule: window, Wait: 100, Decision: limiter.Decision{At: 5, RetryAt: 15, Breach: breach}}},
+			Request:  zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)},
+			progress: progress{handler: &Handler{Store: denyingStore{}}},
+			mayWait:  []mayWait{{zone: new(usage.Zone)}},
+			takes:    []limiter.Take{{Rule: window, Wait: 100, Decision: limiter.Decision{At: 5, RetryAt: 15, Breach: breach}}},
 		}
 		before := errors.New("before")
 		if _, err := e.takeAtRetry(time.Now(), before); err != before {

@@ -56,7 +56,9 @@ func (s *State) Merge(first int) []Result {
 	for i := range results {
 		switch {
 		case kept == 0 || !results[i].isLike(&results[kept-1]):
-			results[kept] = results[i]
+			if kept < i {
+				results[kept] = results[i]
+			}
 			kept++
 		case results[i].Decides(&results[kept-1]):
 			results[kept-1] = results[i]
@@ -85,11 +87,13 @@ func (s *State) HighestRate(first int) *Result {
 // X- headers describe shown, or if that is nil, the zone with the least left. retry is the value of
 // Retry-After, 0 for an admitted request.
 func (s *State) formatHeaders(first int, shown *Result, retry int64) {
-	latest := s.Results[first:]
-	earlier := slices.DeleteFunc(s.Results[:first], func(old Result) bool {
-		return slices.ContainsFunc(latest, func(r Result) bool { return r.isLike(&old) })
-	})
-	s.Results = append(earlier, latest...)
+	if first > 0 {
+		latest := s.Results[first:]
+		earlier := slices.DeleteFunc(s.Results[:first], func(old Result) bool {
+			return slices.ContainsFunc(latest, func(r Result) bool { return r.isLike(&old) })
+		})
+		s.Results = append(earlier, latest...)
+	}
 	if shown == nil {
 		shown = s.tightest(xHeaders)
 	}
