@@ -32,12 +32,15 @@ func (e *Evaluation) noteExempt() {
 // noteUntrustedProxy counts a request that a zone counts by the address of what is probably a proxy,
 // so that all of its clients share one count, and warns about it once in a configuration.
 func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" {
+		return
+	}
 	client, known, _ := zone.ClientAddr(e.HTTP)
 	if !known || !client.IsPrivate() && !client.IsLoopback() && !client.IsLinkLocalUnicast() {
 		return // with a public address, it may be a client that sends the header
 	}
-	header := forwardingHeader(e.HTTP.Header)
-	if header == "" || client != peerAddr(e.HTTP) {
+	if client != peerAddr(e.HTTP) {
 		return
 	}
 	e.handler.Reports.Addresses.UntrustedProxies.Add(1)

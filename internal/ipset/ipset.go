@@ -108,19 +108,29 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// The characters and the greatest length of addresses.
-const (
-	addressChars  = "0123456789abcdefABCDEF.:"
-	maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
-)
+// maxAddressLen is the greatest length of an address.
+const maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
-// ParseAddr reads an address in any spelling and drops its zone. It checks the characters before it
+// ParseAddr reads an address in any spelling and drops its zone. It looks at the characters before it
 // calls netip.ParseAddr, which allocates an error for other text.
 func ParseAddr(text string) (netip.Addr, bool) {
 	text, _, _ = strings.Cut(text, "%")
-	if len(text) > maxAddressLen || !strings.ContainsAny(text, ".:") || strings.Trim(text, addressChars) != "" {
+	if len(text) > maxAddressLen || !likeAddress(text) {
 		return netip.Addr{}, false
 	}
 	a, err := netip.ParseAddr(text)
 	return a.Unmap(), err == nil
+}
+
+// likeAddress reports whether text has the characters of an address and no others.
+func likeAddress(text string) (separated bool) {
+	for _, c := range []byte(text) {
+		switch {
+		case c == '.' || c == ':':
+			separated = true
+		case c < '0' || c > '9' && c < 'A' || c > 'F' && c < 'a' || c > 'f':
+			return false
+		}
+	}
+	return separated
 }
