@@ -4,28 +4,40 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 )
 
-// A Headers is the set of headers that responses get.
-type Headers uint8
+// Headers are which headers the responses of a handler get, and what limits their values.
+type Headers struct {
+	set headerSet
+}
+
+// A headerSet is a set of headers.
+type headerSet uint8
 
 const (
-	xHeaders     Headers = 1 << iota // X-RateLimit-*
-	draftHeaders                     // RateLimit and RateLimit-Policy
-	noHeaders    Headers = 0
+	xHeaders     headerSet = 1 << iota // X-RateLimit-*
+	draftHeaders                       // RateLimit and RateLimit-Policy
+	noHeaders    headerSet = 0
 )
 
 // NewHeaders returns the headers that the setting `headers` names.
 func NewHeaders(name string) Headers {
 	switch name {
 	case "x":
-		return xHeaders
+		return Headers{xHeaders}
 	case "draft":
-		return draftHeaders
+		return Headers{draftHeaders}
 	case "none":
-		return noHeaders
+		return Headers{noHeaders}
 	}
-	return xHeaders | draftHeaders
+	return Headers{xHeaders | draftHeaders}
+}
+
+// RetryAfter returns the seconds that a response tells a client to wait. A wait is rounded up, to at
+// least one second.
+func (h Headers) RetryAfter(wait time.Duration) int64 {
+	return max(1, int64((wait+time.Second-1)/time.Second))
 }
 
 // The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.
@@ -58,7 +70,7 @@ const degraded = "degraded"
 
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
-	set    Headers
+	set    headerSet
 	values [headerCount]string // "": the response does not have this header
 	retry  [1]string           // of Retry-After, when the request is rejected
 }
@@ -81,7 +93,7 @@ func (v *headerValues) names() (first, end int) {
 func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 	v.set = noHeaders
 	for i := range results {
-		v.set |= results[i].Headers
+		v.set |= results[i].Headers.set
 	}
 	var buffer [256]byte
 	var ends [headerCount]int
@@ -122,7 +134,7 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 	start := len(b)
 	for i := range results {
 		r := &results[i]
-		if r.Headers&draftHeaders == 0 || header == draftRateLimit && r.Outage {
+		if r.Headers.set&draftHeaders == 0 || header == draftRateLimit && r.Outage {
 			continue
 		}
 		if len(b) > start {

@@ -44,7 +44,7 @@ func TestHeaderValues(t *testing.T) {
 	denied := limiter.Decision{At: at, Limit: 10, Remaining: 1, RetryAt: at + 5_000_000, ResetAt: at + 60_000_000}
 	uncounted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: -1}
 	a, b := headerPolicy(t, "a"), headerPolicy(t, "b")
-	both := xHeaders | draftHeaders
+	both, x, draft := NewHeaders("all"), NewHeaders("x"), NewHeaders("draft")
 	for _, tc := range []struct {
 		name    string
 		results []Result
@@ -69,12 +69,12 @@ func TestHeaderValues(t *testing.T) {
 			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"b";r=7;t=18`,
 		}},
 		{"handlers with different headers", []Result{
-			{Policy: a, Decision: denied, Headers: draftHeaders}, {Policy: b, Decision: admitted, Headers: xHeaders},
+			{Policy: a, Decision: denied, Headers: draft}, {Policy: b, Decision: admitted, Headers: x},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
 		}},
-		{"draft alone", []Result{{Policy: a, Decision: admitted, Headers: draftHeaders}}, map[string]string{
+		{"draft alone", []Result{{Policy: a, Decision: admitted, Headers: draft}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
 		{"none", []Result{{Policy: a, Decision: admitted}}, map[string]string{
