@@ -9,7 +9,8 @@ import (
 
 // Headers are which headers the responses of a handler get, and what limits their values.
 type Headers struct {
-	set headerSet
+	set        headerSet
+	maxSeconds int32 // the longest wait that they tell; 0: any
 }
 
 // A headerSet is a set of headers.
@@ -21,23 +22,32 @@ const (
 	noHeaders    headerSet = 0
 )
 
-// NewHeaders returns the headers that the setting `headers` names.
-func NewHeaders(name string) Headers {
+// NewHeaders returns the headers that the setting `headers` names, and max_retry_after bounds.
+func NewHeaders(name string, maxRetryAfter time.Duration) Headers {
+	h := Headers{xHeaders | draftHeaders, int32(maxRetryAfter / time.Second)}
 	switch name {
 	case "x":
-		return Headers{xHeaders}
+		h.set = xHeaders
 	case "draft":
-		return Headers{draftHeaders}
+		h.set = draftHeaders
 	case "none":
-		return Headers{noHeaders}
+		h.set = noHeaders
 	}
-	return Headers{xHeaders | draftHeaders}
+	return h
 }
 
-// RetryAfter returns the seconds that a response tells a client to wait. A wait is rounded up, to at
-// least one second.
+// RetryAfter returns the seconds that a response tells a client to wait: the wait, rounded up to at
+// least one second, and then bounded.
 func (h Headers) RetryAfter(wait time.Duration) int64 {
-	return max(1, int64((wait+time.Second-1)/time.Second))
+	return h.bound(max(1, int64((wait+time.Second-1)/time.Second)))
+}
+
+// bound returns how many of these seconds a client is told to wait.
+func (h Headers) bound(seconds int64) int64 {
+	if h.maxSeconds > 0 {
+		return min(seconds, int64(h.maxSeconds))
+	}
+	return seconds
 }
 
 // The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.
@@ -150,7 +160,8 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 }
 
 // appendItem appends the zone's item of RateLimit. What remains may be enough for requests of a
-// lower cost, so for a denied one t is when it can succeed.
+// lower cost, so for a denied one t is when it can succeed. If there is nothing to use until then, t
+// is a wait, and bounded. Else it is not: clients that spread what remains over t would hurry.
 func (r *Result) appendItem(b []byte) []byte {
 	until := r.Decision.ResetAt
 	if !r.Decision.OK {
@@ -158,7 +169,11 @@ func (r *Result) appendItem(b []byte) []byte {
 	}
 	b = append(b, r.Policy.texts.item...)
 	b = strconv.AppendInt(b, r.Remaining(), 10)
-	if t := until.SecondsUntil(r.Decision.At); t > 0 {
+	t := until.SecondsUntil(r.Decision.At)
+	if !r.Decision.OK || r.Remaining() == 0 {
+		t = r.Headers.bound(t)
+	}
+	if t > 0 {
 		b = append(b, ";t="...)
 		b = strconv.AppendInt(b, t, 10)
 	}
