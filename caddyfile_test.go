@@ -36,7 +36,7 @@ func FuzzDirective(f *testing.F) {
 		"zone \"any name\" {\nmatch method GET\nevents 5\nwindow 1m\n}\ndistributed {\nread_interval 1s\n}\njitter 0.2",
 		"zone a {\nkey k\nmode strict\non_outage open\nlimit 9/s\ntier {\nfree 1/s {\nmode lease\n}\ndefault free\n}\n}",
 		"zone a {\nkey k\ntier {\nfree 1/s\ndefault free\n}\nendpoint /a {\nmode lease\ntier {\nfree {\nmode strict\n}\n}\n}\n}",
-		"allow private_ranges 192.0.2.1\ndeny 2001:db8::/32\nheaders x\nreject problem\nlog_key\njitter 20%",
+		"allow private_ranges 192.0.2.1\ndeny 2001:db8::/32\nheaders x\nreject problem\nlog_key\njitter 20%\nmax_retry_after 1h",
 		"zone a {", "zone", "{", "}", "match {\n{\n}", "zone a {\nmatch {\n}\n}\n}\n}", "deny \"\"", "storage file_system",
 	} {
 		f.Add(seed)

@@ -45,6 +45,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -147,7 +148,7 @@ func (h *Handler) provisionSettings() (err error) {
 		return err
 	}
 	defaults := h.app.DefaultSettings()
-	h.requests.Headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers))
+	h.requests.Headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers), time.Duration(h.MaxRetryAfter))
 	h.requests.Reject = cmp.Or(h.Reject, defaults.Reject)
 	if h.requests.Addresses, err = zone.NewAddresses(h.Allow, h.Deny); err != nil {
 		return err

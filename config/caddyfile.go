@@ -85,6 +85,7 @@ type Caddyfile struct {
 //		log_rejections first | all | none           # default first
 //		log_key
 //		jitter         <percent>                    # such as 20%; default 0%
+//		max_retry_after <duration>                  # 1s to 3650d, such as 1h; default: the whole wait
 //		disable_metrics
 //	}
 //
@@ -128,6 +129,7 @@ func (h *Handler) ParseCaddyfile(d *caddyfile.Dispenser, rest Caddyfile) error {
 		"log_rejections":  wordLine(d, "log_rejections", &h.LogRejections),
 		"log_key":         subdirective.Flag("log_key", &h.LogKey),
 		"jitter":          jitterLine(d, &h.Jitter),
+		"max_retry_after": maxRetryAfterLine(d, &h.MaxRetryAfter),
 		"disable_metrics": subdirective.Flag("disable_metrics", &h.DisableMetrics),
 		"distributed":     {Usage: "distributed [{ ... }]", Parse: func([]string) error { return h.parseDistributed(d) }},
 		"storage":         {Usage: "storage <module...>", Raw: true, Parse: func([]string) error { return h.parseStorage(d) }},
@@ -180,6 +182,18 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 		return nil
 	}
 	return l
+}
+
+// maxRetryAfterLine is a subdirective with the longest wait that responses tell.
+func maxRetryAfterLine(d *caddyfile.Dispenser, longest *caddy.Duration) subdirective.Line {
+	return subdirective.Line{Usage: "max_retry_after <duration>", Min: 1, Max: 1, Parse: func(args []string) error {
+		v, err := caddy.ParseDuration(args[0])
+		if err != nil || !isMaxRetryAfter(v) {
+			return d.Errf("max_retry_after is %q: use %s", args[0], maxRetryAfterRemedy)
+		}
+		*longest = caddy.Duration(v)
+		return nil
+	}}
 }
 
 // parseDistributed parses the intervals of distributed counting, which are optional.

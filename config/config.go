@@ -46,8 +46,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // Handler are the settings of a rate_limit handler.
@@ -87,6 +90,11 @@ type Handler struct {
 	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened
 	// at random, so that clients do not all return at once. Default: 0.
 	Jitter Fraction `json:"jitter,omitempty"`
+
+	// The longest wait that responses tell clients, in whole seconds, 1s to 3650d, such as `1h`. It
+	// bounds Retry-After and `retry_after_seconds`, after their jitter, and in RateLimit the t of zones
+	// that reject the request or have nothing left. It changes no decision. Default: the whole wait.
+	MaxRetryAfter caddy.Duration `json:"max_retry_after,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
 	SweepInterval caddy.Duration `json:"sweep_interval,omitempty"`
@@ -180,7 +188,19 @@ func (h *Handler) Check() error {
 	if err == nil && (h.Jitter < 0 || h.Jitter > 1) {
 		err = fmt.Errorf("jitter is %v: use a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
 	}
+	if err == nil && h.MaxRetryAfter != 0 && !isMaxRetryAfter(time.Duration(h.MaxRetryAfter)) {
+		err = fmt.Errorf("max_retry_after is %v: use %s", time.Duration(h.MaxRetryAfter), maxRetryAfterRemedy)
+	}
 	return err
+}
+
+// maxRetryAfterRemedy is what to use as the longest wait that responses tell.
+const maxRetryAfterRemedy = "whole seconds with a unit, 1s to 3650d, such as 1h"
+
+// isMaxRetryAfter reports whether d may be the longest wait that responses tell. Retry-After has
+// seconds, and no wait is longer than the longest window.
+func isMaxRetryAfter(d time.Duration) bool {
+	return d >= time.Second && d <= limiter.MaxWindow && d%time.Second == 0
 }
 
 // Check refuses shared settings that are wrong. Zones, Redis and the store of rules are checked by

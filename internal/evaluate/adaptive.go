@@ -139,7 +139,7 @@ func (e *Evaluation) measureLatency() {
 
 // setRetryAfter tells the client when to come back.
 func (e *Evaluation) setRetryAfter(w http.ResponseWriter) {
-	wait := e.handler.addJitter(overloadedFor)
-	w.Header()["Retry-After"] = []string{strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10)}
+	retry := e.handler.Headers.RetryAfter(e.handler.addJitter(overloadedFor))
+	w.Header()["Retry-After"] = []string{strconv.FormatInt(retry, 10)}
 	response.ExposeRetryAfter(w.Header(), e.HTTP)
 }

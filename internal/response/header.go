@@ -4,28 +4,50 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 )
 
-// A Headers is the set of headers that responses get.
-type Headers uint8
+// Headers are which headers the responses of a handler get, and what limits their values.
+type Headers struct {
+	set        headerSet
+	maxSeconds int32 // the longest wait that they tell; 0: any
+}
+
+// A headerSet is a set of headers.
+type headerSet uint8
 
 const (
-	xHeaders     Headers = 1 << iota // X-RateLimit-*
-	draftHeaders                     // RateLimit and RateLimit-Policy
-	noHeaders    Headers = 0
+	xHeaders     headerSet = 1 << iota // X-RateLimit-*
+	draftHeaders                       // RateLimit and RateLimit-Policy
+	noHeaders    headerSet = 0
 )
 
-// NewHeaders returns the headers that the setting `headers` names.
-func NewHeaders(name string) Headers {
+// NewHeaders returns the headers that the setting `headers` names, and max_retry_after bounds.
+func NewHeaders(name string, maxRetryAfter time.Duration) Headers {
+	h := Headers{xHeaders | draftHeaders, int32(maxRetryAfter / time.Second)}
 	switch name {
 	case "x":
-		return xHeaders
+		h.set = xHeaders
 	case "draft":
-		return draftHeaders
+		h.set = draftHeaders
 	case "none":
-		return noHeaders
+		h.set = noHeaders
 	}
-	return xHeaders | draftHeaders
+	return h
+}
+
+// RetryAfter returns the seconds that a response tells a client to wait: the wait, rounded up to at
+// least one second, and then bounded.
+func (h Headers) RetryAfter(wait time.Duration) int64 {
+	return h.bound(max(1, int64((wait+time.Second-1)/time.Second)))
+}
+
+// bound returns how many of these seconds a client is told to wait.
+func (h Headers) bound(seconds int64) int64 {
+	if h.maxSeconds > 0 {
+		return min(seconds, int64(h.maxSeconds))
+	}
+	return seconds
 }
 
 // The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.
@@ -58,7 +80,7 @@ const degraded = "degraded"
 
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
-	set    Headers
+	set    headerSet
 	values [headerCount]string // "": the response does not have this header
 	retry  [1]string           // of Retry-After, when the request is rejected
 }
@@ -81,7 +103,7 @@ func (v *headerValues) names() (first, end int) {
 func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 	v.set = noHeaders
 	for i := range results {
-		v.set |= results[i].Headers
+		v.set |= results[i].Headers.set
 	}
 	var buffer [256]byte
 	var ends [headerCount]int
@@ -122,7 +144,7 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 	start := len(b)
 	for i := range results {
 		r := &results[i]
-		if r.Headers&draftHeaders == 0 || header == draftRateLimit && r.Outage {
+		if r.Headers.set&draftHeaders == 0 || header == draftRateLimit && r.Outage {
 			continue
 		}
 		if len(b) > start {
@@ -138,7 +160,8 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 }
 
 // appendItem appends the zone's item of RateLimit. What remains may be enough for requests of a
-// lower cost, so for a denied one t is when it can succeed.
+// lower cost, so for a denied one t is when it can succeed. If there is nothing to use until then, t
+// is a wait, and bounded. Else it is not: clients that spread what remains over t would hurry.
 func (r *Result) appendItem(b []byte) []byte {
 	until := r.Decision.ResetAt
 	if !r.Decision.OK {
@@ -146,7 +169,11 @@ func (r *Result) appendItem(b []byte) []byte {
 	}
 	b = append(b, r.Policy.texts.item...)
 	b = strconv.AppendInt(b, r.Remaining(), 10)
-	if t := until.SecondsUntil(r.Decision.At); t > 0 {
+	t := until.SecondsUntil(r.Decision.At)
+	if !r.Decision.OK || r.Remaining() == 0 {
+		t = r.Headers.bound(t)
+	}
+	if t > 0 {
 		b = append(b, ";t="...)
 		b = strconv.AppendInt(b, t, 10)
 	}

@@ -42,9 +42,11 @@ func TestHeaderValues(t *testing.T) {
 	const at = limiter.Instant(1_767_225_600_000_000)
 	admitted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: 7, RetryAt: at, ResetAt: at + 17_500_000}
 	denied := limiter.Decision{At: at, Limit: 10, Remaining: 1, RetryAt: at + 5_000_000, ResetAt: at + 60_000_000}
+	last := limiter.Decision{OK: true, At: at, Limit: 10, RetryAt: at, ResetAt: at + 60_000_000}
 	uncounted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: -1}
 	a, b := headerPolicy(t, "a"), headerPolicy(t, "b")
-	both := xHeaders | draftHeaders
+	both, x, draft := NewHeaders("all", 0), NewHeaders("x", 0), NewHeaders("draft", 0)
+	bounded := NewHeaders("all", 4*time.Second)
 	for _, tc := range []struct {
 		name    string
 		results []Result
@@ -69,13 +71,35 @@ func TestHeaderValues(t *testing.T) {
 			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"b";r=7;t=18`,
 		}},
 		{"handlers with different headers", []Result{
-			{Policy: a, Decision: denied, Headers: draftHeaders}, {Policy: b, Decision: admitted, Headers: xHeaders},
+			{Policy: a, Decision: denied, Headers: draft}, {Policy: b, Decision: admitted, Headers: x},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
 		}},
-		{"draft alone", []Result{{Policy: a, Decision: admitted, Headers: draftHeaders}}, map[string]string{
+		{"draft alone", []Result{{Policy: a, Decision: admitted, Headers: draft}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
+		}},
+		{"denied, with a bound", []Result{{Policy: a, Cost: 1, Decision: denied, Headers: bounded}}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
+			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=4`,
+		}},
+		{"denied for its cost, with a bound", []Result{{Policy: a, Cost: 5, Decision: denied, Headers: bounded}}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "1767225660",
+			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=1;t=4`,
+		}},
+		{"the last one admitted, with a bound", []Result{{Policy: a, Decision: last, Headers: bounded}}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
+			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=4`,
+		}},
+		{"a bound does not hurry clients that have something left", []Result{{Policy: a, Decision: admitted, Headers: bounded}}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
+			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
+		}},
+		{"the bound is of one handler", []Result{
+			{Policy: a, Cost: 1, Decision: denied, Headers: bounded}, {Policy: b, Decision: last, Headers: draft},
+		}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
+			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"a";r=0;t=4, "b";r=0;t=60`,
 		}},
 		{"none", []Result{{Policy: a, Decision: admitted}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit": "theirs",
@@ -94,6 +118,32 @@ func TestHeaderValues(t *testing.T) {
 		}
 		if !maps.Equal(got, tc.want) {
 			t.Errorf("%s: headers = %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for _, tc := range []struct {
+		wait, bound time.Duration
+		want        int64
+	}{
+		{0, 0, 1},
+		{time.Millisecond, 0, 1},
+		{time.Second, 0, 1},
+		{time.Second + 1, 0, 2},
+		{24 * time.Hour, 0, 86400},
+		{24 * time.Hour, time.Hour, 3600},
+		{time.Hour, time.Hour, 3600},
+		{time.Hour - 1, time.Hour, 3600},
+		{time.Hour - time.Second, time.Hour, 3599},
+		{1500 * time.Millisecond, time.Second, 1},
+		{0, time.Second, 1},
+		{2 * limiter.MaxWindow, limiter.MaxWindow, 315_360_000},
+	} {
+		for _, headers := range []string{"all", "x", "draft", "none"} {
+			if got := NewHeaders(headers, tc.bound).RetryAfter(tc.wait); got != tc.want {
+				t.Errorf("headers %s: a wait of %v, at most %v, is told as %d s, want %d", headers, tc.wait, tc.bound, got, tc.want)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ var (
 func (s *State) Reject(
 	w http.ResponseWriter, r *http.Request, denied Result, first int, style string, wait time.Duration, buffer *[]byte,
 ) error {
-	retry := max(1, int64((wait+time.Second-1)/time.Second))
+	retry := denied.Headers.RetryAfter(wait)
 	s.formatHeaders(first, &denied, retry)
 	header := w.Header()
 	s.headers.write(header, r)

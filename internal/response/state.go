@@ -103,11 +103,11 @@ func (s *State) formatHeaders(first int, shown *Result, retry int64) {
 // tightest returns the result with the smallest fraction of its limit remaining, among those of
 // handlers that send these headers. In an outage nothing is known to remain. Requests at once count
 // only where there is no rate: they have no window, and of a low limit little remains all the time.
-func (s *State) tightest(headers Headers) *Result {
+func (s *State) tightest(headers headerSet) *Result {
 	var least *Result
 	for i := range s.Results {
 		r := &s.Results[i]
-		if r.Headers&headers == headers && (least == nil || r.isTighter(least)) {
+		if r.Headers.set&headers == headers && (least == nil || r.isTighter(least)) {
 			least = r
 		}
 	}
