@@ -37,6 +37,18 @@ func mulAddDiv(a, b, d, c int64) (quotient, remainder int64) {
 	return int64(q), int64(rem)
 }
 
+// fractionAt returns the numerator of fraction/from of an event over the denominator to. On its way,
+// it is a number of 1/2^44 of an event, which is rounded down. The result is the largest numerator
+// less than the next such number. So it gives less than 1/2^44 of an event.
+func fractionAt(fraction, from, to int64) int64 {
+	kept, _ := mulAddDiv(fraction, 1<<44, 0, from)
+	numerator, rest := mulAddDiv(kept+1, to, 0, 1<<44)
+	if rest == 0 {
+		numerator--
+	}
+	return numerator
+}
+
 // decide writes the answer to a take of cost events at the instant at, after which used events are
 // consumed. denied reports that RetryAt is still to be found. ResetAt is at until the algorithm
 // knows a later instant.

@@ -135,7 +135,7 @@ func checkAlternating(t *testing.T, rng *rand.Rand, rules []*limiter.Rule, l tak
 			continue
 		}
 		level.advance(sum, now)
-		if level.missing += cost; level.missing > capacity+1 { // and the fraction that a change of the rate rounds
+		if level.missing += cost; level.missing > capacity {
 			t.Errorf("%s: %d admitted under %+v, want %d at most", l.name, level.missing, r.Limit, capacity)
 			return
 		}
