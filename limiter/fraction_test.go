@@ -29,8 +29,7 @@ func TestFractionUnderItsRate(t *testing.T) {
 }
 
 // TestFractionUnderAnotherRate reads numerators under another rate. That gives less than 2^-44 of an
-// event, and nothing at all where the periods are short. It loses less than a part of an event of the
-// other rate and that.
+// event, and nothing at all where the periods are short. It loses less than 1/per of the other rate.
 func TestFractionUnderAnotherRate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 44))
 	unit := big.NewRat(1, 1<<44)
@@ -47,8 +46,8 @@ func TestFractionUnderAnotherRate(t *testing.T) {
 				if m < 0 || m >= other || gain.Cmp(unit) >= 0 || gain.Sign() > 0 && per <= 1<<44/other {
 					t.Fatalf("%d/%d is read as %d/%d, %v more", n, per, m, other, gain)
 				}
-				if gain.Add(gain, unit).Add(gain, big.NewRat(1, other)).Sign() <= 0 {
-					t.Fatalf("%d/%d is read as %d/%d, want less than %d/%d less", n, per, m, other, 1, other)
+				if big.NewRat(m+1, other).Cmp(big.NewRat(n, per)) <= 0 {
+					t.Fatalf("%d/%d is read as %d/%d, want one more at least", n, per, m, other)
 				}
 			}
 		}

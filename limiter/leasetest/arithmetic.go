@@ -37,9 +37,9 @@ func mulAddDiv(a, b, d, c int64) (quotient, remainder int64) {
 	return int64(q), int64(rem)
 }
 
-// fractionAt returns the numerator of fraction/from of an event over the denominator to. On its way,
-// it is a number of 1/2^44 of an event, which is rounded down. The result is the largest numerator
-// less than the next such number. So it gives less than 1/2^44 of an event.
+// fractionAt returns the numerator over the denominator to of a fraction of an event that was kept
+// under the denominator from: in units of 2^-44 of an event, rounded down. It is the largest that is
+// less than one unit more. So it is above the fraction by less than a unit.
 func fractionAt(fraction, from, to int64) int64 {
 	kept, _ := mulAddDiv(fraction, 1<<44, 0, from)
 	numerator, rest := mulAddDiv(kept+1, to, 0, 1<<44)
