@@ -68,7 +68,8 @@ type LeaseRequest struct {
 //
 // Of a window's lease, N are the events that were not spent. Of a part of a bucket with a Share of
 // the refill, N are the events that were granted at once less those that the node keeps to spend
-// until the part ends, and Spent are the events that it has spent.
+// until the part ends, and Spent are the events that it has spent. Spent is MaxEvents if the part has
+// accrued under another limit than that of the request, so that nothing of it is given back.
 type Return struct {
 	Events
 	Spent, Share int64

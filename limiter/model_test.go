@@ -120,14 +120,8 @@ func (m *bucketModel) clone() model {
 
 func (m *bucketModel) advance(r *Rule, _, to Instant) (moved bool) {
 	rate := big.NewRat(r.Limit.Events, r.Limit.Window.Microseconds())
-	if m.rate != nil { // the parts of an event that have accrued are now parts of another size
-		whole := new(big.Rat).SetInt(ceil(m.level))
-		parts := new(big.Rat).Sub(whole, m.level)
-		parts.Mul(parts, new(big.Rat).SetInt(m.rate.Denom()))
-		if parts.Quo(parts, new(big.Rat).SetInt(rate.Denom())); parts.Cmp(big.NewRat(1, 1)) >= 0 {
-			parts.SetInt64(0)
-		}
-		m.level.Sub(whole, parts)
+	if m.rate != nil && m.rate.Cmp(rate) != 0 {
+		m.round(rate.Denom())
 	}
 	m.rate = rate
 	// The bucket tells limits apart by the lower bits of their capacity.
@@ -150,6 +144,23 @@ func (m *bucketModel) advance(r *Rule, _, to Instant) (moved bool) {
 	}
 	m.at = to
 	return false
+}
+
+// round has what has accrued of an event be parts of it, rounded to them as it is kept: in units so
+// small that they are less than what a rate gives in a µs.
+func (m *bucketModel) round(parts *big.Int) {
+	units := new(big.Int).Lsh(big.NewInt(1), 44)
+	if parts.Cmp(units) > 0 {
+		units.Lsh(units, 18)
+	}
+	whole := new(big.Rat).SetInt(ceil(m.level))
+	accrued := new(big.Rat).Sub(whole, m.level)
+	kept := new(big.Int).Mul(accrued.Num(), units)
+	kept.Div(kept, accrued.Denom())
+	most := new(big.Rat).SetFrac(kept.Add(kept, big.NewInt(1)).Mul(kept, parts), units)
+	numerator := ceil(most)
+	numerator.Sub(numerator, big.NewInt(1)) // the largest below most
+	m.level.Sub(whole, new(big.Rat).SetFrac(numerator, parts))
 }
 
 func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() }

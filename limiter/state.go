@@ -31,8 +31,8 @@ func (s State) Peek(r *Rule, now Instant, cost int64) Decision { return s.take(r
 func (s State) Follow(r *Rule, now Instant) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		if b := bucketIn(s); b.advance(r, now) {
-			b.save(s)
+		if b := bucketIn(r, s); b.advance(r, now) {
+			b.save(r, s)
 		}
 	case FixedWindow:
 		if f := fixedWindowIn(s); f.advance(r, now) {
@@ -50,9 +50,9 @@ func (s State) Follow(r *Rule, now Instant) {
 func (s State) take(r *Rule, now Instant, cost int64, consume bool) (d Decision) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		b := bucketIn(s)
+		b := bucketIn(r, s)
 		if b.take(&d, r, now, cost, consume) && consume {
-			b.save(s)
+			b.save(r, s)
 		}
 	case FixedWindow:
 		f := fixedWindowIn(s)
@@ -75,10 +75,10 @@ func (s State) take(r *Rule, now Instant, cost int64, consume bool) (d Decision)
 func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		b := bucketIn(s)
+		b := bucketIn(r, s)
 		b.advance(r, now)
 		b.undo(r, Events{seen.At, cost}, max(cost, seen.N))
-		b.save(s)
+		b.save(r, s)
 	case FixedWindow:
 		f := fixedWindowIn(s)
 		f.refund(r, now, seen.At, cost)
@@ -94,10 +94,10 @@ func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 func (s State) Charge(r *Rule, now Instant, cost int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		b := bucketIn(s)
+		b := bucketIn(r, s)
 		b.advance(r, now)
 		b.charge(r, cost)
-		b.save(s)
+		b.save(r, s)
 	case FixedWindow:
 		f := fixedWindowIn(s)
 		f.advance(r, now)
@@ -121,7 +121,7 @@ func (s State) Inspect(r *Rule, now Instant) CountState {
 	var d Decision
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		b := bucketIn(s)
+		b := bucketIn(r, s)
 		b.take(&d, r, now, 1, false)
 		return stateOf(d, b.missing)
 	case FixedWindow:
@@ -140,10 +140,10 @@ func (s State) Inspect(r *Rule, now Instant) CountState {
 func (s State) AddQuota(r *Rule, now Instant, events int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		b := bucketIn(s)
+		b := bucketIn(r, s)
 		if b.advance(r, now); b.missing > 0 {
 			b.addQuota(r, events)
-			b.save(s)
+			b.save(r, s)
 		}
 	case FixedWindow:
 		f := fixedWindowIn(s)

@@ -5,9 +5,8 @@ import "math"
 // A tokenBucket counts what a bucket of Burst events lacks. It refills at Events per Window.
 //
 // The refill is exact: whole events and the fraction of the next one are separate, the fraction as
-// a numerator over rule.per. So no rounding adds up, however often a key takes. The rate under which
-// the fraction has accrued is not known. Under another one the numerator stays if it is less than an
-// event there, else it is dropped: so a change never gives a whole event.
+// a numerator over rule.per. So no rounding adds up, however often a key takes. A change of the rate
+// keeps the fraction: see fraction.go.
 //
 // What was taken passes with the refill: a bucket that would be full without a take has got back
 // what it has accrued since. A refund gives back the rest.
@@ -90,20 +89,20 @@ func (r *Rule) nearFull() int64 { return r.capacity / 16 }
 
 // The missing events have the lower bits of their number. Above them is for how many units the
 // bucket is scarce, and one more; 0 if that is not known.
-func bucketIn(s State) tokenBucket {
-	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: s[2], aside: aside(s[3])}
+func bucketIn(r *Rule, s State) tokenBucket {
+	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: r.numerator(s[2]), aside: aside(s[3])}
 	if units := s[1] >> asideBits; units > 0 {
 		b.scarce = int64(b.at)/nearUnit + 2 - units
 	}
 	return b
 }
 
-func (b *tokenBucket) save(s State) {
+func (b *tokenBucket) save(r *Rule, s State) {
 	units := int64(0)
 	if b.scarce != 0 {
 		units = 1 + max(0, min(int64(b.at)/nearUnit+1-b.scarce, nearUnits))
 	}
-	s[0], s[1], s[2], s[3] = int64(b.at), b.missing|units<<asideBits, b.part, int64(b.aside)
+	s[0], s[1], s[2], s[3] = int64(b.at), b.missing|units<<asideBits, r.kept(b.part), int64(b.aside)
 }
 
 // noteScarcity notes whether the bucket is near to being full. A full one begins anew.
@@ -120,9 +119,6 @@ func (b *tokenBucket) noteScarcity(r *Rule) {
 // advance accounts for the time up to now, and reports whether the clock was set back. Then nothing
 // accrues.
 func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
-	if b.part >= r.per {
-		b.part = 0
-	}
 	if b.aside != 0 && !b.aside.under(r) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
 		b.aside = 0

@@ -94,7 +94,7 @@ func TestTokenBucketClockSetBack(t *testing.T) {
 }
 
 // TestTokenBucketChangedRate changes the rate. A bucket refills at the new one since its newest
-// write. The numerator of a fraction stays if it is less than an event.
+// write. The fraction of an event that had accrued by then stays.
 func TestTokenBucketChangedRate(t *testing.T) {
 	slow := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 2})
 	fast := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 2})
@@ -105,10 +105,10 @@ func TestTokenBucketChangedRate(t *testing.T) {
 	})
 	run(t, c, fast, []step{{101 * sec, take, 1, true, 0, 101 * sec, 103 * sec}})
 	run(t, c, slow, []step{{111*sec + 500*ms, take, 1, true, 0, 111*sec + 500*ms, 131 * sec}}) // 1.05 have accrued
-	run(t, c, fast, []step{{111*sec + 500*ms, take, 1, false, 0, 112 * sec, 113 * sec}})       // half of an event is left
+	run(t, c, fast, []step{{111*sec + 500*ms, take, 1, false, 0, 112*sec + 450*ms, 113*sec + 450*ms}})
 	run(t, c, slow, []step{{115 * sec, take, 1, false, 0, 121 * sec, 131 * sec}})
-	run(t, c, slow, []step{{128 * sec, take, 1, true, 0, 128 * sec, 141 * sec}})  // 1.7 have accrued
-	run(t, c, fast, []step{{128 * sec, take, 1, false, 0, 129 * sec, 130 * sec}}) // 0.7 of a slow one would be 7 fast ones
+	run(t, c, slow, []step{{128 * sec, take, 1, true, 0, 128 * sec, 141 * sec}}) // 1.7 have accrued
+	run(t, c, fast, []step{{128 * sec, take, 1, false, 0, 128*sec + 300*ms, 129*sec + 300*ms}})
 }
 
 func TestTokenBucketFillsNever(t *testing.T) {

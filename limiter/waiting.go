@@ -127,9 +127,9 @@ func (s State) takeWaiting(r *Rule, now Instant, cost, wait int64, consume bool)
 	if wait <= 0 || r.Algorithm.Kind != TokenBucket {
 		return s.take(r, now, cost, consume)
 	}
-	b := bucketIn(s)
+	b := bucketIn(r, s)
 	if b.takeWaiting(&d, r, now, cost, wait, consume) && consume {
-		b.save(s)
+		b.save(r, s)
 	}
 	return d
 }
@@ -140,10 +140,10 @@ func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
 	if r.Algorithm.Kind != TokenBucket {
 		return false
 	}
-	b := bucketIn(s)
+	b := bucketIn(r, s)
 	back := b.giveBack(r, now, turn, cost)
 	if back {
-		b.save(s)
+		b.save(r, s)
 	}
 	return back
 }

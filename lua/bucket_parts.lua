@@ -14,6 +14,22 @@ local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 -- The unit in which a bucket notes since when it is not near to being full, in µs: limiter.nearUnit.
 local NEAR = 2097152
 
+-- keptOf returns how the fraction numerator/q of an event is kept: in 1/2^44 of it, rounded down, for
+-- q <= 2^44. The products are doubles, and fmod is exact. What is divided is rounded, the result by
+-- less than 2^-7.
+local function keptOf(numerator, q)
+  local product = numerator * 2 ^ 44
+  return math.floor((product - math.fmod(product, q)) / q + 0.5)
+end
+
+-- numeratorOf returns the largest numerator over q that is kept as fraction or less: see
+-- limiter/fraction.go. That is the largest n with n * 2^44 < (fraction + 1) * q. Where this product is
+-- rounded, n is the next smaller integer or that less one.
+local function numeratorOf(fraction, q)
+  local n = math.floor((fraction + 1) * q / 2 ^ 44)
+  return keptOf(n, q) <= fraction and n or n - 1
+end
+
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 
 -- given returns what the rate gives in us µs: events, and a numerator over q. It is inexact only if

@@ -2,12 +2,13 @@
 -- µs, and its open parts: see bucket_parts.lua and limiter/leasetest/lending_bucket.go.
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
---   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. While parts are open, 35
---   more. While the bucket lacks more than twice its capacity, 8 more: what is set aside 5, and the
---   lower 23 bits of the capacity for which it is, under one that says whether the rest was charged,
---   3. If something was given back to the bucket, 1 more: for how many units it lacks a sixteenth of its
---   capacity, and one more. With more than 64 bytes, Redis would make the hash a table
--- reply: missing; fraction; the parts
+--   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. The fraction is in 1/2^44 of
+--   an event, whatever the rate: see keptOf in bucket_parts.lua. While parts are open, 35 more. While
+--   the bucket lacks more than twice its capacity, 8 more: what is set aside 5, and the lower 23 bits
+--   of the capacity for which it is, under one that says whether the rest was charged, 3. If something
+--   was given back to the bucket, 1 more: for how many units it lacks a sixteenth of its capacity, and
+--   one more. With more than 64 bytes, Redis would make the hash a table
+-- reply: missing; fraction, as a numerator over q_N; the parts
 
 ---- read
 local p_N, q_N, most_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1]), nil
@@ -24,8 +25,7 @@ do
     seconds, mixed, low, missing_N = struct.unpack('>I4I4I4I5', VALUE, 4)
     local high = mixed % 4096
     written_N = seconds * 1000000 + (mixed - high) / 4096
-    fraction_N = high * 4294967296 + low
-    if fraction_N >= q_N then fraction_N = 0 end -- of another rate: see limiter/token_bucket.go
+    if high + low > 0 then fraction_N = numeratorOf(high * 4294967296 + low, q_N) end
     local size = noted and #VALUE - 1 or #VALUE
     if (noted or 0) > 0 then scarce_N = math.floor(written_N / NEAR) + 2 - noted end
     if size == 28 or size == 63 then
@@ -187,9 +187,10 @@ reset = math.max(at_N, parts_N and parts_N.ends + parts_N.length or 0) + math.ce
 ---- save
 <reset>
 if missing_N + aside_N > 0 or parts_N or expires(VALUE) * UNIT > now then
-  local low, us = fraction_N % 4294967296, at_N % 1000000
+  local fraction = fraction_N > 0 and keptOf(fraction_N, q_N) or 0
+  local low, us = fraction % 4294967296, at_N % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, VALUE), (at_N - us) / 1000000,
-    us * 4096 + (fraction_N - low) / 4294967296, low, missing_N)
+    us * 4096 + (fraction - low) / 4294967296, low, missing_N)
   if parts_N then value = value .. <parts> end
   if aside_N > 0 or charged_N then
     value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608 + (charged_N and 8388608 or 0))

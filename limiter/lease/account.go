@@ -23,7 +23,7 @@ type hot struct {
 	expires   [2]uint16 // ms after base, from when on they must not be spent; 0: at once
 
 	// The newer lease of a bucket is a part of it, which accrues.
-	share        uint16 // of the refill, in 1/limiter.Shares
+	share        uint16 // of the refill, in 1/limiter.Shares, and the bit otherLimit
 	requesting   bool   // a lease request is under way
 	watched      bool   // the wheel has the account, to look after its part
 	arrivedAfter uint32 // µs after base, from when on it accrues
@@ -158,6 +158,9 @@ func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() 
 func (h *hot) switchLimit(r *limiter.Rule) {
 	if h.limitID != 0 {
 		h.expires = [2]uint16{}
+		if h.share > 0 {
+			h.share |= otherLimit
+		}
 		h.clearDenial()
 		h.shown = max(0, r.Capacity()-h.used)
 	}

@@ -49,6 +49,10 @@ const (
 	// the short one. The smaller counts.
 	recentHorizon = 2_000_000
 
+	// otherLimit is set in the share of a part that was granted under another limit. What it has
+	// accrued is not known under the limit of its return: see returnPart.
+	otherLimit = 1 << 15
+
 	// sparse is how many events takes may spend within a round trip so that none is kept for the
 	// time of a request.
 	sparse = 0.05
@@ -104,7 +108,7 @@ func (h *hot) hasPart() bool { return h.share > 0 || h.granted[1] > 0 }
 
 // accrued returns how many events the part has accrued.
 func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
-	if h.share == 0 {
+	if h.share == 0 || h.share&otherLimit != 0 {
 		return 0
 	}
 	accrued := r.PartAccrues(int64(h.share), h.sinceBase(now)-int64(h.arrivedAfter))
@@ -135,6 +139,9 @@ func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter
 		lasts = 0 // the limit has changed since the request: the part is returned at once
 	}
 	a.granted[1], a.share, a.grantedAt[1] = leaseSize(l.Granted), uint16(l.GrantedShare), granted
+	if a.share > 0 && !a.appliesTo(r) {
+		a.share |= otherLimit
+	}
 	a.remaining[1] = int32(a.granted[1])
 	a.arrivedAfter = uint32(min(now.since(a.base), math.MaxUint32))
 	a.expires[1] = uint16(max(0, min((sent.since(a.base)+lasts)/1000, math.MaxUint16)))
@@ -142,6 +149,10 @@ func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter
 
 // returnPart returns the parts, and keeps up to keep events of the newest, to be spent until it
 // ends.
+//
+// The store gives back what a part has accrued by the rate of the request. That would be more than it
+// had, if the limit was raised since. So nothing of a part of another limit is given back but the
+// events at once that are left, as those of a part without a share.
 func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
 	for i := range a.granted {
 		if a.granted[i] > 0 || i == 1 && a.share > 0 {
@@ -152,7 +163,14 @@ func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
 		}
 	}
 	if a.share > 0 {
-		l.Returns[1].Share = int64(a.share)
+		l.Returns[1].Share = int64(a.share &^ otherLimit)
+	}
+	if a.share&otherLimit != 0 {
+		l.Returns[1].Spent = limiter.MaxEvents
+		if left := int64(a.remaining[1]); left > 0 && a.granted[0] == 0 {
+			l.Returns[0].Events = limiter.Events{At: a.grantedAt[1], N: left}
+			l.Returns[1].N -= left
+		}
 	}
 	l.Returns[1].N -= keep
 	a.granted[0], a.remaining[0] = uint32(keep), int32(keep)

@@ -8,39 +8,45 @@ import (
 )
 
 // TestPartsThatGo drops parts that another incarnation of the store does not know, returns those of
-// another limit at once, and keeps those of a count that was reset.
+// another limit at once, without what they have accrued, and keeps those of a count that was reset.
 func TestPartsThatGo(t *testing.T) {
 	r, other := bucketRule(t), mustRule(t, bucket, limiter.Limit{Events: 3000, Window: time.Minute})
 	const now = arrived + sec
-	part := limiter.Return{Events: limiter.Events{At: partAt, N: 8}, Share: 2048}
+	at := limiter.Events{At: partAt, N: 8}
+	nothing, part := [2]limiter.Return{}, [2]limiter.Return{1: {Events: at, Share: 2048}}
+	ofOther := [2]limiter.Return{{Events: at}, {Events: limiter.Events{At: partAt}, Spent: limiter.MaxEvents, Share: 2048}}
 	for _, test := range []struct {
 		what            string
 		do              func(a account)
 		under           *limiter.Rule
 		leased          int64
 		expired         bool
-		returns         limiter.Return
+		returns         [2]limiter.Return
 		nothingIsLeased bool
 	}{
-		{"nothing", func(account) {}, r, 57, false, limiter.Return{}, false},
+		{"nothing", func(account) {}, r, 57, false, nothing, false},
 		{"another incarnation", func(a account) {
 			l := partReply(r, 0, 0, 100)
 			l.Incarnation = 8
 			a.applyReply(r, now, now, l, 0, false)
-		}, r, 0, false, limiter.Return{}, true},
+		}, r, 0, false, nothing, true},
 		{"an unknown incarnation", func(a account) {
 			l := partReply(r, 0, 0, 100)
 			l.Incarnation = 0
 			a.applyReply(r, now, now, l, 0, false)
-		}, r, 0, false, limiter.Return{}, true},
-		{"another limit", func(a account) { a.switchLimit(other) }, other, 0, true, part, false},
+		}, r, 0, false, nothing, true},
+		{"another limit", func(a account) { a.switchLimit(other) }, other, 0, true, ofOther, false},
+		{"another limit and back", func(a account) {
+			a.switchLimit(other)
+			a.switchLimit(r)
+		}, r, 0, true, ofOther, false},
 		{"another limit while a request is under way", func(a account) {
 			a.request(r, now, 60, 0, new(limiter.LeaseRequest))
 			a.switchLimit(other)
 			a.applyReply(r, now, now, partReply(r, 8, 2048, 100), 0, false)
-		}, other, 0, true, part, false},
+		}, other, 0, true, ofOther, false},
 		{"retired", func(a account) { a.retire() }, r, 0, true, part, false},
-		{"reset", func(a account) { a.drop(r, allButDebt) }, r, 57, false, limiter.Return{}, false},
+		{"reset", func(a account) { a.drop(r, allButDebt) }, r, 57, false, nothing, false},
 	} {
 		a := withPart(r, 8, 2048, 100, 0)
 		test.do(a)
@@ -63,7 +69,7 @@ func TestPartsThatGo(t *testing.T) {
 			} else {
 				a.request(test.under, now, 0, 0, &l)
 			}
-			if l.Returns != [2]limiter.Return{1: test.returns} {
+			if l.Returns != test.returns {
 				t.Errorf("%s: a request (refill: %v) returns %+v, want %+v", test.what, refill, l.Returns, test.returns)
 			}
 		}
@@ -86,6 +92,44 @@ func TestPartEnds(t *testing.T) {
 	a.returnPart(new(limiter.LeaseRequest), 2)
 	if got := a.dropPassed(r, ended); got != 2 || a.held() != 0 {
 		t.Errorf("dropped of what was kept = %d, with %d held, want 2", got, a.held())
+	}
+}
+
+// TestPartOfAnotherLimit returns a part beside events that were kept of an older one. Then nothing of
+// it goes back, and the kept events do.
+func TestPartOfAnotherLimit(t *testing.T) {
+	r, other := bucketRule(t), mustRule(t, bucket, limiter.Limit{Events: 3000, Window: time.Minute})
+	for _, test := range []struct {
+		what    string
+		spend   int64
+		keep    int64 // of an older part
+		returns [2]limiter.Return
+	}{
+		{"some is left", 3, 0, [2]limiter.Return{
+			{Events: limiter.Events{At: partAt, N: 5}},
+			{Events: limiter.Events{At: partAt, N: 3}, Spent: limiter.MaxEvents, Share: 2048},
+		}},
+		{"more is spent than there was at once", 20, 0, [2]limiter.Return{
+			1: {Events: limiter.Events{At: partAt, N: 8}, Spent: limiter.MaxEvents, Share: 2048},
+		}},
+		{"some of an older part is left", 3, 4, [2]limiter.Return{
+			{Events: limiter.Events{At: partAt, N: 4}, Spent: 3},
+			{Events: limiter.Events{At: partAt + sec, N: 6}, Spent: limiter.MaxEvents, Share: 2048},
+		}},
+	} {
+		a := withPart(r, 8, 2048, 100, 0)
+		if test.keep > 0 {
+			a.returnPart(new(limiter.LeaseRequest), test.keep)
+			l := partReply(r, 6, 2048, 100)
+			l.Decision.At, l.Expires, l.Incarnation = l.Decision.At+sec, l.Expires+sec, 7
+			a.applyReply(r, partSent+sec, arrived+sec, l, 0, false)
+		}
+		a.take(r, arrived+sec, test.spend, new(limiter.Decision))
+		a.switchLimit(other)
+		var l limiter.LeaseRequest
+		if a.request(other, arrived+sec, 1, 0, &l); l.Returns != test.returns {
+			t.Errorf("%s: a request returns %+v, want %+v", test.what, l.Returns, test.returns)
+		}
 	}
 }
 

@@ -37,6 +37,18 @@ func mulAddDiv(a, b, d, c int64) (quotient, remainder int64) {
 	return int64(q), int64(rem)
 }
 
+// fractionAt returns the numerator over the denominator to of a fraction of an event that was kept
+// under the denominator from: in units of 2^-44 of an event, rounded down. It is the largest that is
+// less than one unit more. So it is above the fraction by less than a unit.
+func fractionAt(fraction, from, to int64) int64 {
+	kept, _ := mulAddDiv(fraction, 1<<44, 0, from)
+	numerator, rest := mulAddDiv(kept+1, to, 0, 1<<44)
+	if rest == 0 {
+		numerator--
+	}
+	return numerator
+}
+
 // decide writes the answer to a take of cost events at the instant at, after which used events are
 // consumed. denied reports that RetryAt is still to be found. ResetAt is at until the algorithm
 // knows a later instant.

@@ -24,9 +24,7 @@ func (c *checker) checkBound(key int, k *outcome) {
 func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
 	r := c.highest
 	refill, per := r.Rate()
-	// What has accrued towards the next event is a fraction of the rate. Under another rate it is less
-	// than an event, too, but may be more than it was.
-	bound := float64(r.Capacity() + forgotten + int64(c.changes))
+	bound := float64(r.Capacity() + forgotten)
 	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
 		bound += float64(refill) / float64(per)
 	}

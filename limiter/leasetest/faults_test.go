@@ -130,6 +130,19 @@ var faults = []fault{
 		},
 	},
 	{
+		name:       "fraction of an event read as a numerator over another rate's denominator",
+		from:       40,
+		boundsOnly: true,
+		algorithm:  &bucket,
+		limit:      limiter.Limit{Events: 201, Window: time.Second, Burst: 5}, // in 1/1000000 of an event
+		prepare: func(s *simulation) {
+			s.after(s.rng.Int64N(100*ms), func() { s.setLimit(202, s.limit.Limit.Burst) }) // in 1/500000
+		},
+		lend: func(_ *simNode, g *Ledger, l *limiter.LeaseRequest) {
+			g.count.(*countedLending).lendingCount.(*lendingBucket).misreadFraction(l.Rule)
+		},
+	},
+	{
 		name: "script run twice",
 		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
 			lendOne(g, n.simulation.store.incarnation, n.now(), *l)

@@ -11,7 +11,8 @@ type lendingBucket struct {
 	parts
 	at       limiter.Instant
 	missing  int64 // whole events that the bucket lacks
-	fraction int64 // accrued towards the next event, in parts of the rate's denominator
+	fraction int64 // accrued towards the next event, in 1/per of it
+	per      int64 // the denominator of the rate
 
 	// Events that the bucket lacks beyond twice the capacity, which do not count under the limit of
 	// this capacity.
@@ -78,9 +79,11 @@ const asideBits = 23
 
 // switchLimit carries the bucket over to the limit of r. The parts keep their share of the refill.
 func (b *lendingBucket) switchLimit(r *limiter.Rule) {
-	if _, per := r.Rate(); b.fraction >= per {
-		b.fraction = 0
+	_, per := r.Rate()
+	if b.fraction > 0 && b.per != per {
+		b.fraction = fractionAt(b.fraction, b.per, per)
 	}
+	b.per = per
 	under := r.Capacity() % (1 << asideBits)
 	if b.asideUnder != under {
 		b.missing, b.aside, b.charged = min(b.missing+b.aside, maxConsumed), 0, false

@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"cmp"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -56,7 +57,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 		limit.Limit, nodes = f.limit, 8
 	}
 	if limit.Algorithm.Kind == limiter.TokenBucket {
-		limit.Limit.Burst = oneOf(rng, 0, 0, 1+events/10, 3*events)
+		limit.Limit.Burst = cmp.Or(f.limit.Burst, oneOf(rng, 0, 0, 1+events/10, 3*events))
 	}
 	limit.MaxWait = f.maxWait
 	s := newSimulation(rng, limit, oneOf(rng, 1, 1, 3), f)

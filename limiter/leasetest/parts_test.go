@@ -13,8 +13,8 @@ import (
 
 // TestPartsKeepTheBound plays hostile histories on a bucket: nodes want all of it, keep parts to
 // their ends, spend them in bursts, return them at any time, and lose requests and replies. Their
-// clocks are wrong by up to 400 ppm. In no span is more admitted than the capacity and what the
-// rate gives.
+// clocks are wrong by up to 400 ppm. Some limits are raised, by an event or by far. In no span
+// is more admitted than the capacity and what the rate gives.
 func TestPartsKeepTheBound(t *testing.T) {
 	for seed := range uint64(partsRuns) {
 		h := randomPartsHistory(seed)
@@ -52,7 +52,7 @@ const (
 	renew                    // return the part, keep n events, want another one
 	need                     // n events from the store, and a part
 	reset                    // the count
-	actions
+	raise                    // the limit, by n events
 )
 
 func (h *partsHistory) String() string {
@@ -65,6 +65,16 @@ func (h *partsHistory) String() string {
 }
 
 func randomPartsHistory(seed uint64) *partsHistory {
+	h := steadyPartsHistory(seed)
+	if rng := rand.New(rand.NewPCG(seed, 5)); seed%3 == 0 { // the limit is raised at any time
+		h.steps = slices.Insert(h.steps, rng.IntN(len(h.steps)), partsStep{
+			do: raise, n: oneOf(rng, 1, h.limit.Events, 9*h.limit.Events),
+		})
+	}
+	return h
+}
+
+func steadyPartsHistory(seed uint64) *partsHistory {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	h := &partsHistory{limit: limiter.Limit{
 		Events: oneOf[int64](rng, 3, 60, 100, 1000, 1_000_003), Window: oneOf(rng, time.Second, 7*time.Second, time.Minute, time.Hour),
@@ -140,10 +150,13 @@ type partsFault struct {
 	ledger  func(b *lendingBucket, e *limiter.Return) // before a return
 	granted func(l *limiter.LeaseRequest, b *lendingBucket)
 	part    func(p *nodePart, sent limiter.Instant) // when it arrives
+
+	trusting bool // the store is to know what a part has accrued under another limit
 }
 
-// A nodePart is a part at a node.
+// A nodePart is a part at a node. It accrues by the rule under which it was granted.
 type nodePart struct {
+	rule                 *limiter.Rule
 	at                   limiter.Instant // of the grant
 	events, share, spent int64
 	arrived, ends        limiter.Instant
@@ -152,12 +165,12 @@ type nodePart struct {
 }
 
 // left returns what the node may spend at now.
-func (p *nodePart) left(r *limiter.Rule, now limiter.Instant) int64 {
+func (p *nodePart) left(now limiter.Instant) int64 {
 	if now >= p.ends && !p.accruesOn {
 		return 0
 	}
 	us := int64(float64(now-p.arrived) * p.clock)
-	return p.events - p.spent + r.PartAccrues(p.share, us)
+	return p.events - p.spent + p.rule.PartAccrues(p.share, us)
 }
 
 // An admitted is what was admitted at an instant.
@@ -199,7 +212,7 @@ func (h *partsHistory) play(f *partsFault) error {
 		n := s.node
 		for _, p := range []*nodePart{&kept[n], &parts[n]} {
 			if s.do == spend {
-				if left := min(s.n, p.left(r, now)); left > 0 {
+				if left := min(s.n, p.left(now)); left > 0 {
 					p.spent += left
 					s.n -= left
 					all = append(all, limiter.Events{At: now, N: left})
@@ -208,6 +221,11 @@ func (h *partsHistory) play(f *partsFault) error {
 		}
 		switch {
 		case s.do == spend:
+			continue
+		case s.do == raise:
+			higher := h.limit
+			higher.Events += s.n
+			r = mustRule(limiter.Rule{Limit: higher})
 			continue
 		case s.do == reset:
 			all = nil // what is admitted from here on is within the limit, parts included
@@ -219,11 +237,18 @@ func (h *partsHistory) play(f *partsFault) error {
 		l := limiter.LeaseRequest{Rule: r, Incarnation: 1, Want: h.limit.Burst, Share: s.share}
 		if p := &parts[n]; p.share > 0 || p.events > 0 {
 			keep := int64(0)
-			if s.do == renew {
-				keep = max(0, min(s.n, p.left(r, now)))
+			if s.do == renew && p.rule == r {
+				keep = max(0, min(s.n, p.left(now)))
 			}
 			l.Returns[0] = limiter.Return{Events: limiter.Events{At: p.at, N: p.events - keep}, Spent: p.spent, Share: p.share}
 			l.Returns[1] = limiter.Return{Events: limiter.Events{At: kept[n].at, N: kept[n].events}, Spent: kept[n].spent}
+			if p.rule != r && (f == nil || !f.trusting) { // the store does not know what it has accrued
+				l.Returns[0].Spent = limiter.MaxEvents
+				if left := p.events - p.spent; left > 0 && kept[n].events == 0 {
+					l.Returns[1].Events = limiter.Events{At: p.at, N: left}
+					l.Returns[0].N -= left
+				}
+			}
 			kept[n], *p = *p, nodePart{}
 			kept[n].events, kept[n].spent, kept[n].share = keep, 0, 0
 		}
@@ -250,7 +275,7 @@ func (h *partsHistory) play(f *partsFault) error {
 		busy[n] = arrived
 		if l.Granted+l.GrantedShare > 0 {
 			parts[n] = nodePart{
-				at: l.Decision.At, events: l.Granted, share: l.GrantedShare, arrived: arrived, clock: h.nodes[n],
+				rule: r, at: l.Decision.At, events: l.Granted, share: l.GrantedShare, arrived: arrived, clock: h.nodes[n],
 				ends: sent + limiter.Instant(float64(limiter.ByStoreClock(int64(l.Expires-l.Decision.At)))/h.nodes[n]),
 			}
 			if f != nil && f.part != nil {
@@ -275,6 +300,7 @@ var partsFaults = []partsFault{
 	{name: "what accrues is not held", granted: func(l *limiter.LeaseRequest, b *lendingBucket) {
 		b.current.offset += l.GrantedShare * b.length
 	}},
+	{name: "a part of a lower limit is returned as one of the raised limit", trusting: true},
 	{name: "the events at once are not debited", granted: func(l *limiter.LeaseRequest, b *lendingBucket) {
 		b.missing = max(0, b.missing-l.Granted)
 	}},

@@ -43,6 +43,14 @@ local function muldiv(a, b, c)
 end
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 local NEAR = 2097152
+local function keptOf(numerator, q)
+  local product = numerator * 2 ^ 44
+  return math.floor((product - math.fmod(product, q)) / q + 0.5)
+end
+local function numeratorOf(fraction, q)
+  local n = math.floor((fraction + 1) * q / 2 ^ 44)
+  return keptOf(n, q) <= fraction and n or n - 1
+end
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 local function given(us, p, q)
   local rest = us % q
@@ -99,8 +107,7 @@ do
     seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
     local high = mixed % 4096
     written_1 = seconds * 1000000 + (mixed - high) / 4096
-    fraction_1 = high * 4294967296 + low
-    if fraction_1 >= q_1 then fraction_1 = 0 end
+    if high + low > 0 then fraction_1 = numeratorOf(high * 4294967296 + low, q_1) end
     local size = noted and #stored[2] - 1 or #stored[2]
     if (noted or 0) > 0 then scarce_1 = math.floor(written_1 / NEAR) + 2 - noted end
     if size == 28 or size == 63 then
@@ -194,9 +201,10 @@ if most_1 and missing_1 > capacity_1 and tonumber(ARGV[7 * 1 + 2]) > at_1 then
     local value, reset
     reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
 if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
-  local low, us = fraction_1 % 4294967296, at_1 % 1000000
+  local fraction = fraction_1 > 0 and keptOf(fraction_1, q_1) or 0
+  local low, us = fraction % 4294967296, at_1 % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
-    us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
+    us * 4096 + (fraction - low) / 4294967296, low, missing_1)
   if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
   parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
   if aside_1 > 0 or charged_1 then
