@@ -13,7 +13,7 @@ import (
 func TestRetryAfterOfOverload(t *testing.T) {
 	for bound, most := range map[time.Duration]string{0: "2", time.Second: "1", time.Hour: "2"} {
 		h := &Handler{Jitter: 1, Headers: response.NewHeaders("none", bound)}
-		e := Evaluation{handler: h, Request: zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)}}
+		e := Evaluation{progress: progress{handler: h}, Request: zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)}}
 		longest := ""
 		for range 20 {
 			w := httptest.NewRecorder()
