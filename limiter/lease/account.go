@@ -94,60 +94,6 @@ func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 
 func (h *hot) addTaken(events int64) { h.taken += uint32(min(events, int64(math.MaxUint32-h.taken))) }
 
-// spend spends cost events of the leases, the older first, or none when they do not hold as many.
-func (h *hot) spend(r *limiter.Rule, now instant, cost int64) bool {
-	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
-	if older+newer < cost {
-		return false
-	}
-	n := min(older, cost)
-	h.remaining[0] -= int32(n)
-	h.remaining[1] -= int32(cost - n)
-	return true
-}
-
-// held returns the events of the leases, expired ones included, and at least one for a part that
-// accrues.
-func (h *hot) held() int64 {
-	n := max(0, int64(h.remaining[0])) + max(0, int64(h.remaining[1]))
-	if h.share > 0 {
-		n = max(1, n)
-	}
-	return n
-}
-
-// leased returns the events that may be spent.
-func (h *hot) leased(r *limiter.Rule, now instant) int64 {
-	return h.usable(r, 0, now) + h.usable(r, 1, now)
-}
-
-// usable returns the events of a lease that may be spent.
-func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
-	n := int64(h.remaining[lease])
-	if lease == 1 && h.share > 0 {
-		n += h.accrued(r, now)
-	}
-	if n > 0 && h.usableFor(lease, now) > 0 {
-		return n
-	}
-	return 0
-}
-
-// usableFor returns for how many µs a lease may still be spent.
-func (h *hot) usableFor(lease int, now instant) int64 {
-	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
-}
-
-// newest returns how many events are left of the lease that expires last, and how long it lasts.
-func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
-	for i := range h.remaining {
-		if n := h.usable(r, i, now); n > 0 {
-			left, lasts = n, h.usableFor(i, now)
-		}
-	}
-	return left, lasts
-}
-
 // appliesTo reports whether what the account holds and remembers applies under the limit of r.
 func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() }
 
@@ -174,4 +120,9 @@ func (h *hot) outstanding() (leased, debt int64) {
 func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
 	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.held() == 0 && a.debt == 0 && !a.denies(r, now, math.MaxInt64) &&
 		now.since(a.idleSince(now)) > idleFor
+}
+
+// idleSince returns when the account was last used, as far as it can tell at now.
+func (a account) idleSince(now instant) instant {
+	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt(), a.localAt))
 }

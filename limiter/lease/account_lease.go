@@ -72,6 +72,60 @@ func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 // retire makes all leases expire now.
 func (h *hot) retire() { h.expires = [2]uint16{} }
 
+// spend spends cost events of the leases, the older first, or none when they do not hold as many.
+func (h *hot) spend(r *limiter.Rule, now instant, cost int64) bool {
+	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
+	if older+newer < cost {
+		return false
+	}
+	n := min(older, cost)
+	h.remaining[0] -= int32(n)
+	h.remaining[1] -= int32(cost - n)
+	return true
+}
+
+// held returns the events of the leases, expired ones included, and at least one for a part that
+// accrues.
+func (h *hot) held() int64 {
+	n := max(0, int64(h.remaining[0])) + max(0, int64(h.remaining[1]))
+	if h.share > 0 {
+		n = max(1, n)
+	}
+	return n
+}
+
+// leased returns the events that may be spent.
+func (h *hot) leased(r *limiter.Rule, now instant) int64 {
+	return h.usable(r, 0, now) + h.usable(r, 1, now)
+}
+
+// usable returns the events of a lease that may be spent.
+func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
+	n := int64(h.remaining[lease])
+	if lease == 1 && h.share > 0 {
+		n += h.accrued(r, now)
+	}
+	if n > 0 && h.usableFor(lease, now) > 0 {
+		return n
+	}
+	return 0
+}
+
+// usableFor returns for how many µs a lease may still be spent.
+func (h *hot) usableFor(lease int, now instant) int64 {
+	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
+}
+
+// newest returns how many events are left of the lease that expires last, and how long it lasts.
+func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
+	for i := range h.remaining {
+		if n := h.usable(r, i, now); n > 0 {
+			left, lasts = n, h.usableFor(i, now)
+		}
+	}
+	return left, lasts
+}
+
 // spent is what a take has spent of leases.
 type spent struct {
 	leases      [2]limiter.Events // by the instant at which the store granted them

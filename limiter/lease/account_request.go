@@ -44,6 +44,38 @@ func (a account) hasNews(r *limiter.Rule, now instant) bool {
 	return !a.requesting && (expired || a.debt > 0)
 }
 
+// needsRefill reports whether a request should be sent in the background, before takes have to
+// wait: there is a debt, the lease is low, or it expires soon.
+func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
+	switch {
+	case h.requesting:
+		return false
+	case h.debt > 0:
+		return true
+	}
+	return kindOf(r).isLow(h, r, now, roundTrip)
+}
+
+// demandHorizon is for how many lease times demand is remembered.
+const demandHorizon = 2
+
+// updateDemand adds the events that were spent here, and those that a request is sent for.
+func (a account) updateDemand(r *limiter.Rule, now instant, requested int64) {
+	elapsed := float64(a.sinceRequest(now))
+	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
+	a.demand += float32(a.taken) + float32(requested)
+	a.recent *= float32(math.Exp(-elapsed / recentHorizon))
+	a.recent += float32(a.taken) + float32(requested)
+	a.taken = 0
+}
+
+// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage.
+// It shows demand as one with a request does.
+func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
+	a.updateDemand(r, now, cost)
+	a.noteRequest(now)
+}
+
 // applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
 // for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
 // remembered if the limit has changed since the request, or if unreturned is set: this node still
@@ -107,4 +139,39 @@ func (a account) applyGrant(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	if l.Granted+l.GrantedShare > 0 {
 		kindOf(r).add(a, r, sent, now, l, granted)
 	}
+}
+
+// sinceBase returns how long ago base was, in µs.
+func (h *hot) sinceBase(now instant) int64 { return max(0, now.since(h.base)) }
+
+// noteRequest notes that a request is sent at now.
+func (a account) noteRequest(now instant) {
+	if a.base == 0 {
+		a.rebase(now)
+	}
+	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+}
+
+// requestedAt returns when the newest request was sent, in whole ms.
+func (a account) requestedAt() instant {
+	return a.base.plus(int64(a.requestedAfter) * 1000)
+}
+
+// sinceRequest returns how long ago the newest request was sent, in µs.
+func (a account) sinceRequest(now instant) int64 {
+	return max(0, now.since(a.requestedAt()))
+}
+
+// rebase makes base, in whole ms, the instant that the account's times count from.
+func (a account) rebase(base instant) {
+	base -= base % 1000
+	later := base.since(a.base)
+	for i := range a.expires {
+		a.expires[i] = uint16(max(0, int64(a.expires[i])-later/1000))
+	}
+	a.arrivedAfter = uint32(max(0, int64(a.arrivedAfter)-later))
+	a.shownAt -= float32(later)
+	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
+	a.debtAfter = uint32(max(0, int64(a.debtAfter)-later/1000))
+	a.base = base
 }

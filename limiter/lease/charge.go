@@ -74,15 +74,3 @@ func (a account) charged(cost int64) {
 
 // maxUsed bounds what is known to be used, so that nothing overflows.
 const maxUsed = limiter.MaxEvents
-
-// chargeInOutage charges cost events to the local bucket, which may then lack more than its
-// capacity.
-func (a account) chargeInOutage(r *limiter.Rule, now instant, cost int64, nodes int) {
-	if r.OnOutage != limiter.OutageLocal {
-		return
-	}
-	if !a.appliesTo(r) {
-		a.switchLimit(r)
-	}
-	a.local = a.leftOf(r.InOutage(nodes), r, now) - cost
-}

@@ -22,10 +22,11 @@
 // (account*.go). It knows no lock. The shell has the locks, the waiting and the time:
 //
 //   - take.go decides a request of one take or several; wait.go has takes wait for the lender, and
-//     undo.go returns what they took when another one is denied.
-//   - call.go carries lease requests to the lender and applies the replies; queue.go has the takes
-//     that wait for one account.
-//   - janitor.go attends to accounts that no take comes for, at the time that the wheel says.
+//     outage.go decides what it cannot. undo.go returns what takes took when another one is denied.
+//   - call.go carries lease requests to the lender; queue.go has the takes that wait for one
+//     account, and reply.go answers them.
+//   - janitor.go attends to accounts that no take comes for, at the time that its wheel says.
+//   - charge.go and refund.go correct the count after a take; operator.go is for operators.
 //
 // An account with a request under way has a queue: of waiters, and of events that the lender is
 // still to take back. A second request, of what takes need and nothing else, may be under way beside

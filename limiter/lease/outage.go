@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -92,4 +93,27 @@ func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
 	}
 	s.stats.debt.Add(uint64(cost))
 	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
+}
+
+// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
+// one account per rule, by which all these keys together are decided when the lender cannot: like
+// one key.
+type crowd struct {
+	mu       sync.Mutex
+	accounts map[uint32]account // by rule ID
+}
+
+// decide has the account of a rule decide.
+func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, found := c.accounts[r.ID]
+	if !found {
+		if c.accounts == nil {
+			c.accounts = make(map[uint32]account)
+		}
+		a = account{new(hot), new(cold)}
+		c.accounts[r.ID] = a
+	}
+	decide(a)
 }

@@ -63,6 +63,9 @@ func (z *Zone) KeysAtLimit() (n int) {
 	return n
 }
 
+// Keys calls yield with the keys that have an account, until it returns false. A key may come several times.
+func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }
+
 // Close returns what is leased in the zone and removes its accounts. Takes that are under way are
 // decided. Later ones are left to the lender.
 func (z *Zone) Close() {
@@ -240,29 +243,3 @@ func (rs *rules) of(id uint32, a account) *limiter.Rule {
 	}
 	return known[0]
 }
-
-// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
-// one account per rule, by which all these keys together are decided when the lender cannot: like
-// one key.
-type crowd struct {
-	mu       sync.Mutex
-	accounts map[uint32]account // by rule ID
-}
-
-// decide has the account of a rule decide.
-func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, found := c.accounts[r.ID]
-	if !found {
-		if c.accounts == nil {
-			c.accounts = make(map[uint32]account)
-		}
-		a = account{new(hot), new(cold)}
-		c.accounts[r.ID] = a
-	}
-	decide(a)
-}
-
-// Keys calls yield with the keys that have an account, until it returns false. A key may come several times.
-func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }

@@ -1,6 +1,38 @@
 package lease
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Refund implements [limiter.Store]. The lender refunds what it has decided itself: takes under
+// strict rules and takes without an account. Others are refunded if they have an Origin: their
+// decision has what clients were told, not what the lender had counted.
+func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	var refunds []limiter.Take
+	for i := range takes {
+		k := takes[i]
+		switch {
+		case k.Origin != nil:
+			if s.refundLater(&k, fromCaller(now)) {
+				refunds = append(refunds, k)
+			}
+		case s.zoneOf(k.Rule) == nil || k.Decision.Turn != 0 || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
+			refunds = append(refunds, k)
+		}
+	}
+	if len(refunds) == 0 {
+		return nil
+	}
+	err := s.lender.Refund(ctx, now, refunds)
+	for i := range refunds {
+		if k := &refunds[i]; k.Decision.OK {
+			s.withAccount(k.Rule, k.Key, func(a account) { a.refunded(k.Cost) })
+		}
+	}
+	return err
+}
 
 // noteOrigin notes where the events of t are from.
 func (t *takeState) noteOrigin() {
