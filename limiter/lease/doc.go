@@ -34,14 +34,27 @@
 // carries, so a take waits for two calls at most. Each of them is late once it has not been answered
 // within the timeout of being written.
 //
-// A take that is late is decided by Rule.OnOutage, as in an outage. Its waiter stays: what is served
-// to it stays consumed if it was admitted, and is canceled by the next request if it was not. If an
-// admitted one is not served, it is debt. A take that another zone denied puts what it has
-// spent back into its lease. When the account does not hold that lease any more, it returns events
-// of a window to the lender. Those of a part the lender cancels, as it was told that they are spent.
+// A take that another zone denied puts what it has spent back into its lease. When the account does
+// not hold that lease any more, it returns events of a window to the lender. Those of a part the
+// lender cancels, as it was told that they are spent.
 //
 // Calls in the background, which nobody waits for, are bounded. When there are too many, the wheel
 // comes again for debt and for expired leases, and a later take requests what else is wanted.
+//
+// # Admitted without the lender
+//
+// In an outage, and when a take is late, Rule.OnOutage decides. What it admits differs in what the
+// lender hears of it:
+//
+//	           when                             the lender hears of it        to undo it
+//	untold     the key has no account           never                         nothing
+//	indebted   the lender was not asked         by the next request, as debt  reduce the debt
+//	carried    a request under way carries it   by that request               its waiter leaves
+//	uncertain  its request has failed           perhaps it has                nothing
+//
+// In all ways but the first, the local bucket of the account also gets its events back. A reply to
+// the request that carries a take serves it, and so the lender has debited it, or makes it debt. If
+// the request fails, the take is uncertain, or debt if the lender was not asked. See admission.
 //
 // # Windows and buckets
 //

@@ -57,12 +57,12 @@ type waiter struct {
 type waiterStatus uint8
 
 const (
-	waiting  waiterStatus = iota
-	late                  // nobody waits any more, but the take was admitted: what is served to it stays consumed
-	gone                  // nobody waits any more: what is served to it is canceled
-	indebted              // as late, but the lender does not serve it: its events are debt
-	served                // by the lender, as decision says
-	replied               // the account decides it, as decision says, or err is set
+	waiting    waiterStatus = iota
+	late                    // nobody waits any more, but the take was admitted: what is served to it stays consumed
+	gone                    // nobody waits any more: what is served to it is canceled
+	becameDebt              // was late, and the lender does not serve it
+	served                  // by the lender, as decision says
+	replied                 // the account decides it, as decision says, or err is set
 )
 
 // queueLocked returns the queue of the account, or nil when it has no request under way.
@@ -132,18 +132,14 @@ func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.returns.any() }
 
 // leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
-// same. Then its events are debt, unless a request under way carries w.
-func (q *queue) leave(w *waiter, admitted bool) (debt int64) {
-	switch {
-	case !admitted:
-		w.status = gone
-	case w.call != nil:
+// same. leave then reports whether a request under way carries w.
+func (w *waiter) leave(admitted bool) (carried bool) {
+	if carried = admitted && w.call != nil; carried {
 		w.status = late
-	default:
+	} else {
 		w.status = gone
-		return w.cost
 	}
-	return 0
+	return carried
 }
 
 // answer answers w, and tells those who wait together with it.

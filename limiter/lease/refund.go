@@ -37,7 +37,7 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 // noteOrigin notes where the events of t are from.
 func (t *takeState) noteOrigin() {
 	o := t.Origin
-	*o = limiter.Origin{Indebted: t.indebted}
+	*o = limiter.Origin{Indebted: t.admission == indebted}
 	switch {
 	case t.Decision.Source == limiter.FromLease:
 		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at

@@ -142,7 +142,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 		switch {
 		case w.status == late:
 			debt += w.cost
-			q.answer(w, indebted, l.Decision)
+			q.answer(w, becameDebt, l.Decision)
 		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
 			w.call, waitOn = nil, append(waitOn, w)
 		}
@@ -217,7 +217,7 @@ func (q *queue) fail(sent []*waiter, err error) (lost, debt int64) {
 		switch {
 		case w.status == late && errors.Is(err, limiter.ErrNotAsked):
 			debt += w.cost
-			status = indebted
+			status = becameDebt
 		case w.status != waiting && w.status != late:
 			continue
 		}

@@ -48,9 +48,9 @@ type takeState struct {
 	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
-	indebted   bool    // its events are debt of its account
 	consumed   bool    // by the lender that has decided it, as it has not denied another one
 	waiter     *waiter // of the newest round; nil: it has not waited
+	admission  admission
 }
 
 type state uint8

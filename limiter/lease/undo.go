@@ -72,29 +72,28 @@ func (s *Store) undo(t *takeState, now instant) {
 	s.send(c)
 }
 
-// undoLocked returns what t has taken from a, and the call that tells the lender, if one is needed
-// now.
+// undoLocked returns what t has taken, which was admitted by a or by the lender. The call that it
+// returns, unless that is nil, tells the lender.
 func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
-	w := t.waiter
-	if t.Decision.Source.WithoutStore() {
-		if w == nil && !t.indebted { // all keys without an account have decided it
-			return nil
-		}
+	if t.Decision.Source == limiter.FromLease {
+		return s.undoSpentLocked(t, a, r, now, 0)
+	}
+	if t.admission > untold {
 		a.undoInOutage(t.Cost)
 	}
-	switch {
-	case t.Decision.Source == limiter.FromLease:
-		return s.undoSpentLocked(t, a, r, now, 0)
-	case t.indebted || w.status == indebted:
-		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
-	case w.status == late:
-		t.queueLocked().leave(w, false)
-	case w.status == served:
+	switch t.admissionLocked() {
+	case debited: // for this take
+		w := t.waiter
 		a.cancelServed(w.cost)
 		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}
 		return t.tellLocked(a, r, now, pendingReturns{cancels: []granted{served}})
+	case indebted:
+		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
+	case carried:
+		t.waiter.leave(false)
+	case untold, uncertain:
 	}
-	return nil // the outcome of its request is not known: the lender may have debited it
+	return nil
 }
 
 // undoSpentLocked puts what t has spent of leases back into those that a holds, and returns the

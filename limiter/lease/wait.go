@@ -173,7 +173,7 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 	case gaveUp != errDenied:
 		t.fail(gaveUp) // takeInOutage sees to the waiter
 	default:
-		t.queueLocked().leave(w, false)
+		w.leave(false)
 	}
 }
 
