@@ -110,15 +110,13 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 	h.limitID = r.LimitID()
 }
 
-// outstanding returns how many events are leased, and the debt.
-func (h *hot) outstanding() (leased, debt int64) {
-	return h.held(), int64(h.debt)
-}
+// settled reports whether the account holds nothing, and owes the store nothing.
+func (h *hot) settled() bool { return h.held() == 0 && h.debt == 0 }
 
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
 func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
-	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.held() == 0 && a.debt == 0 && !a.denies(r, now, math.MaxInt64) &&
+	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.settled() && !a.denies(r, now, math.MaxInt64) &&
 		now.since(a.idleSince(now)) > idleFor
 }
 

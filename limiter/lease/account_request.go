@@ -23,9 +23,8 @@ func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l 
 		Rule: r, Key: l.Key, Nodes: l.Nodes, Need: need, More: more,
 		Seen: limiter.Events{At: a.seenAt, N: a.used}, Incarnation: uint64(a.incarnation),
 	}
-	a.updateDemand(r, now, need+more)
 	a.requesting = true
-	a.noteRequest(now)
+	a.noteRequest(r, now, need+more)
 }
 
 // requestRefill fills in a request that no take waits for, as the leases run low or expire. It
@@ -59,21 +58,20 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 // demandHorizon is for how many lease times demand is remembered.
 const demandHorizon = 2
 
-// updateDemand adds the events that were spent here, and those that a request is sent for.
-func (a account) updateDemand(r *limiter.Rule, now instant, requested int64) {
+// noteRequest notes that a request is sent at now, for takes of this many events. It adds them to the
+// demand, and those that were spent since the newest request. A take that has no request, as the
+// lender is known to be in an outage, shows demand all the same.
+func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 	elapsed := float64(a.sinceRequest(now))
 	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
-	a.demand += float32(a.taken) + float32(requested)
+	a.demand += float32(a.taken) + float32(events)
 	a.recent *= float32(math.Exp(-elapsed / recentHorizon))
-	a.recent += float32(a.taken) + float32(requested)
+	a.recent += float32(a.taken) + float32(events)
 	a.taken = 0
-}
-
-// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage.
-// It shows demand as one with a request does.
-func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
-	a.updateDemand(r, now, cost)
-	a.noteRequest(now)
+	if a.base == 0 {
+		a.rebase(now)
+	}
+	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
 }
 
 // applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
@@ -143,14 +141,6 @@ func (a account) applyGrant(r *limiter.Rule, sent, now instant, l *limiter.Lease
 
 // sinceBase returns how long ago base was, in µs.
 func (h *hot) sinceBase(now instant) int64 { return max(0, now.since(h.base)) }
-
-// noteRequest notes that a request is sent at now.
-func (a account) noteRequest(now instant) {
-	if a.base == 0 {
-		a.rebase(now)
-	}
-	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
-}
 
 // requestedAt returns when the newest request was sent, in whole ms.
 func (a account) requestedAt() instant {

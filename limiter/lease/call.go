@@ -33,7 +33,7 @@ type target struct {
 	queue       *queue // nil: the account was removed, and nobody waits
 	content     content
 	incarnation uint64 // of the lender that the request is for
-	debt        int64  // events of LeaseRequest.More that settle the debt of the account
+	told        int64  // events of the debt of the account that LeaseRequest.More settles
 }
 
 func newCall(key []byte, now instant) *call {
@@ -87,12 +87,12 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 		l.Want, l.Share = 0, 0
 	}
 	if a.debt > 0 {
-		t.debt = int64(a.debt)
-		l.More += t.debt
+		t.told = int64(a.debt)
+		l.More += t.told
 	}
 	if q := t.queue; q != nil {
-		t.zone.store.stats.lost.Add(uint64(q.returns.moveTo(l)))
-		q.requests[everything].bare = !l.ChangesCount() && t.debt == 0
+		t.zone.store.stats.lost.Add(uint64(q.pending.moveTo(l)))
+		q.underWay[everything].bare = !l.ChangesCount() && t.told == 0
 	}
 }
 
@@ -127,11 +127,11 @@ func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now ins
 // the call for it.
 func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
 	if q := l.queueLocked(); q != nil {
-		q.returns.add(returns)
+		q.pending.add(returns)
 		return nil
 	}
 	c := newCall(l.key.Text, now)
-	l.requestLocked(c, a, r, &queue{returns: returns}, everything)
+	l.requestLocked(c, a, r, &queue{pending: returns}, everything)
 	return c
 }
 

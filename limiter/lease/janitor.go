@@ -210,14 +210,13 @@ func pause(failures uint8, part float64) int64 {
 // the time.
 func (s *Store) backOffLocked(l *location, a account, now instant) {
 	b := l.shard.State.backoffs[l.key.Hash]
-	leased, debt := a.outstanding()
 	switch {
-	case leased+debt == 0: // each take has to wait
+	case a.settled(): // each take has to wait
 		l.clearBackoffLocked()
 		return
 	case now < b.until: // the failed request was for a waiter
 		return
-	case debt > 0:
+	case a.debt > 0:
 		b.until = now.plus(pause(b.failures, rand.Float64()))
 	default:
 		b.until = now.plus(pause(maxFailures, rand.Float64()))

@@ -13,15 +13,15 @@ import (
 // carries what takes need, and nothing else: see overlaps. Takes that come while no request can be
 // sent wait for the next one.
 type queue struct {
-	requests [2]underWay
-	waiting  []*waiter // for the next request
+	underWay [2]underWay // by content
+	waiting  []*waiter   // for the next request
 
-	returns pendingReturns // for the next requests with everything
+	pending pendingReturns // for the next requests with everything
 
 	drained *latch // is done when no request is under way any more; may be nil
 }
 
-// A content is what a request carries. It is an index of queue.requests.
+// A content is what a request carries. It is an index of queue.underWay.
 type content uint8
 
 const (
@@ -50,8 +50,11 @@ type waiter struct {
 	status   waiterStatus
 	decision limiter.Decision
 	err      error
-	spent    spent // if the account decided. If the lender did, only the incarnation is set
-	used     int64 // if the lender decided: what it had counted after that
+	spent    spent // of leases, if the account has decided
+
+	// If the lender has served it:
+	incarnation uint64 // of the lender
+	used        int64  // what it had counted after that
 }
 
 type waiterStatus uint8
@@ -95,10 +98,10 @@ func (l *location) endRequestLocked(q *queue) {
 
 // next returns what the next request of the account a may carry, if one can be sent now.
 func (q *queue) next(a account) (c content, ok bool) {
-	if q.requests[everything].call == nil {
+	if q.underWay[everything].call == nil {
 		return everything, true
 	}
-	return needsOnly, q.requests[needsOnly].call == nil && q.overlaps(a)
+	return needsOnly, q.underWay[needsOnly].call == nil && q.overlaps(a)
 }
 
 // overlaps reports whether takes may be requested beside the request under way that carries
@@ -106,18 +109,18 @@ func (q *queue) next(a account) (c content, ok bool) {
 // leased: no take is denied for what its own node holds. And debt is settled before more is
 // admitted.
 func (q *queue) overlaps(a account) bool {
-	return q.requests[everything].bare && !q.returns.any() && a.debt == 0 && a.held() == 0
+	return q.underWay[everything].bare && !q.pending.any() && a.settled()
 }
 
 // busy reports whether a request is under way.
 func (q *queue) busy() bool {
-	return q.requests[everything].call != nil || q.requests[needsOnly].call != nil
+	return q.underWay[everything].call != nil || q.underWay[needsOnly].call != nil
 }
 
 // sendWaiting has a request of c carry all waiters. It returns the least that one of them needs,
 // and what the others need. So when the least is denied, all are.
 func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
-	q.requests[as] = underWay{call: c, waiters: q.waiting}
+	q.underWay[as] = underWay{call: c, waiters: q.waiting}
 	for i, w := range q.waiting {
 		w.call = c
 		more += w.cost
@@ -129,7 +132,7 @@ func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 	return need, more - need
 }
 
-func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.returns.any() }
+func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.pending.any() }
 
 // leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
 // same. leave then reports whether a request under way carries w.

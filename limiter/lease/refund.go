@@ -41,10 +41,10 @@ func (t *takeState) noteOrigin() {
 	switch {
 	case t.Decision.Source == limiter.FromLease:
 		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at
-	case t.state == decided:
+	case t.state == allowed:
 		o.Seen = t.Decision.Seen()
 	case t.state == admitted && t.Decision.Source == limiter.FromStore:
-		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: t.waiter.used}, t.waiter.spent.incarnation
+		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: t.waiter.used}, t.waiter.incarnation
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Store) complete(c *call, err error) {
 		t, l := &c.targets[i], &c.requests[i]
 		s.stats.replied(l, t.incarnation, err)
 		if t.queue == nil {
-			s.stats.settled(t.debt, l, err)
+			s.stats.settled(t.told, l, err)
 			continue
 		}
 		next := s.reply(t, l, c.sent, now, err)
@@ -46,17 +46,17 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
 	q := t.queue
-	waiters := q.requests[t.content].waiters
-	dropped, debt := t.endDropLocked()
-	q.requests[t.content] = underWay{}
+	waiters := q.underWay[t.content].waiters
+	dropped, owed := t.droppedLocked()
+	q.underWay[t.content] = underWay{}
 	if err != nil {
 		a.requesting = q.busy()
 		if !errors.Is(err, limiter.ErrNotAsked) {
-			s.stats.settled(a.reduceDebt(debt), l, err)
+			s.stats.settled(a.reduceDebt(owed), l, err)
 		}
-		lost, late := q.fail(waiters, err)
+		lost, debt := q.fail(waiters, err)
 		s.stats.lost.Add(uint64(lost))
-		s.addDebt(a, l.Rule, now, late)
+		s.addDebt(a, l.Rule, now, debt)
 		if !a.requesting {
 			t.endRequestLocked(q)
 		}
@@ -64,20 +64,20 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 		return nil
 	}
 	t.clearBackoffLocked()
-	q.cancelUnused(waiters, l, t.debt)
+	q.cancelUnused(waiters, l, t.told)
 	if a.olderThanNewest(l, t.incarnation) {
 		a.applyOlderReply(l.Rule, sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.returns.any())
+		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.pending.any())
 	}
 	a.requesting = q.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
-		a.served(min(t.debt, l.Served))
-		s.stats.settled(a.reduceDebt(debt), l, nil)
+		a.served(min(t.told, l.Served))
+		s.stats.settled(a.reduceDebt(owed), l, nil)
 	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
 	a.drop(r, dropped)
-	s.addDebt(a, r, now, q.serve(waiters, a, r, l, t.debt, now))
+	s.addDebt(a, r, now, q.serve(waiters, a, r, l, t.told, now))
 	if t.zone.closed.Load() {
 		a.retire()
 	}
@@ -126,7 +126,7 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 // request told of.
 func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
 	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
-		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
+		q.pending.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
 	}
 }
 
@@ -156,7 +156,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 // the account may be another one by now. To the lender, a bucket lacks what its parts hold. Clients
 // are told when what remains by their headers is the full limit again.
 func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
-	w.spent.incarnation = l.Incarnation
+	w.incarnation = l.Incarnation
 	r, d := l.Rule, l.Decision
 	w.used = r.Capacity() - d.Remaining
 	d.Remaining = a.served(w.cost)
@@ -225,8 +225,8 @@ func (q *queue) fail(sent []*waiter, err error) (lost, debt int64) {
 		q.answer(w, status, limiter.Decision{})
 	}
 	q.waiting = nil
-	if q.requests[everything].call == nil {
-		lost = q.returns.drop()
+	if q.underWay[everything].call == nil {
+		lost = q.pending.drop()
 	}
 	return lost, debt
 }

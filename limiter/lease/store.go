@@ -15,14 +15,14 @@ import (
 
 // A Store is a [limiter.Store] that decides from leases. Use [New].
 type Store struct {
-	lender     limiter.Lender
-	options    Options
-	wheel      wheel
-	background backgroundLimit
-	clock      *clock
-	roundTrip  atomic.Int64 // of calls to the lender, in µs, smoothed
-	stats      counters
-	draining   atomic.Bool // no leases are wanted any more: see EndLeasing
+	lender       limiter.Lender
+	options      Options
+	wheel        wheel
+	background   backgroundLimit
+	clock        *clock
+	roundTrip    atomic.Int64 // of calls to the lender, in µs, smoothed
+	stats        counters
+	leasingEnded atomic.Bool // see EndLeasing
 
 	mu    sync.Mutex       // guards what follows
 	zones map[string]*Zone // that are open, by name
@@ -68,7 +68,7 @@ func (s *Store) now() instant { return fromCaller(s.options.Clock()) }
 
 // EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend the
 // leases that it holds, and then the lender decides each of them. Close returns what is unspent.
-func (s *Store) EndLeasing() { s.draining.Store(true) }
+func (s *Store) EndLeasing() { s.leasingEnded.Store(true) }
 
 // uptime returns for how long the store has existed, by the monotonic clock of the process. It is
 // not 0.

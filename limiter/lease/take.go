@@ -48,7 +48,7 @@ type takeState struct {
 	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
-	consumed   bool    // by the lender that has decided it, as it has not denied another one
+	consumed   bool    // while allowed: by the lender, as it has not denied another one
 	waiter     *waiter // of the newest round; nil: it has not waited
 	admission  admission
 }
@@ -58,7 +58,7 @@ type state uint8
 const (
 	undecided state = iota
 	delegated       // to the lender, as there is no account
-	decided         // by the lender after that, and not denied: see consumed
+	allowed         // by the lender after that: see consumed
 	admitted        // by its account or after waiting, as Decision.Source says
 	denied
 	failed // the lender could not decide it
@@ -256,7 +256,7 @@ func (s *Store) delegate(ctx context.Context, set *takeSet) {
 		case t.Err != nil:
 			t.fail(t.Err)
 		case t.Decision.OK:
-			t.state, t.consumed = decided, consumed
+			t.state, t.consumed = allowed, consumed
 		default:
 			t.state = denied
 		}

@@ -30,7 +30,7 @@ func (s *Store) undoAll(ctx context.Context, set *takeSet) {
 func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 	var taken []limiter.Take
 	for i := range set.takes {
-		if t := &set.takes[i]; t.state == decided && t.consumed {
+		if t := &set.takes[i]; t.state == allowed && t.consumed {
 			taken = append(taken, *t.Take)
 			t.Decision.Remaining = min(t.Decision.Limit, t.Decision.Remaining+t.Cost)
 		}
@@ -85,7 +85,7 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	case debited: // for this take
 		w := t.waiter
 		a.cancelServed(w.cost)
-		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}
+		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.incarnation}
 		return t.tellLocked(a, r, now, pendingReturns{cancels: []granted{served}})
 	case indebted:
 		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))

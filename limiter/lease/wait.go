@@ -85,7 +85,7 @@ func (s *Store) patienceOf(t *takeState) time.Duration {
 		return min(last, w.call.overdueAt(timeout+lag))
 	}
 	until := w.joined + timeout + lag
-	for _, u := range t.queueLocked().requests {
+	for _, u := range t.queueLocked().underWay {
 		if u.call != nil {
 			until = max(until, u.call.overdueAt(timeout+lag))
 		}
@@ -122,7 +122,7 @@ func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 		return
 	}
 	if s.refuse(t) {
-		a.noteRefusal(t.Rule, set.now, t.Cost)
+		a.noteRequest(t.Rule, set.now, t.Cost)
 		return
 	}
 	t.waiter = b.newWaiter(t.Cost, s.uptime())

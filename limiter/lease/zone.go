@@ -82,7 +82,7 @@ func (z *Zone) Close() {
 }
 
 // leases reports whether more events are to be leased.
-func (z *Zone) leases() bool { return !z.closed.Load() && !z.store.draining.Load() }
+func (z *Zone) leases() bool { return !z.closed.Load() && !z.store.leasingEnded.Load() }
 
 // zoneOf returns the zone of r, or nil when it is not an open zone of s.
 func (s *Store) zoneOf(r *limiter.Rule) *Zone {
@@ -173,7 +173,7 @@ func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	r := z.rules.of(e.ID(), a)
 	a.retire()
 	z.dropPassed(a, r, now)
-	if leased, debt := a.outstanding(); leased+debt == 0 {
+	if a.settled() {
 		return nil
 	}
 	c := newCall(sh.Entries.Text(e), now)
