@@ -26,13 +26,9 @@ func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter
 	}
 	err := s.lender.Charge(ctx, now, rest)
 	for _, k := range rest {
-		z := s.zoneOf(k.Rule)
-		if z == nil {
-			continue
+		if l, ok := s.locate(k.Rule, k.Key); ok {
+			l.withAccount(func(a account) { s.noteChargeLocked(&l, a, &k, s.now(), err) })
 		}
-		var l location
-		l.locate(z, k.Rule.ID, k.Key)
-		l.withAccount(func(a account) { s.noteChargeLocked(&l, a, &k, s.now(), err) })
 	}
 	return err
 }
@@ -44,12 +40,8 @@ func (s *Store) noteChargeLocked(l *location, a account, k *limiter.Take, now in
 		return
 	}
 	a.chargeInOutage(k.Rule, now, k.Cost, s.options.OutageNodes())
-	if !errors.Is(err, limiter.ErrNotAsked) {
-		return
-	}
-	s.addDebt(a, k.Rule, now, k.Cost)
-	if l.queueLocked() == nil {
-		s.backOffLocked(l, a, now)
+	if errors.Is(err, limiter.ErrNotAsked) {
+		s.oweLocked(l, a, k.Rule, now, k.Cost)
 	}
 }
 

@@ -50,18 +50,10 @@ func (s *Store) DropDenial(r *limiter.Rule, key []byte) { s.dropPart(r, key, den
 
 // dropPart drops a part of the account of key under r, if there is one.
 func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
-	z := s.zoneOf(r)
-	if z == nil {
-		return
-	}
-	var l location
-	l.locate(z, r.ID, key)
 	var c *call
-	l.shard.Lock()
-	if a, ok := l.findLocked(); ok {
-		c = s.dropLocked(&l, a, what, s.now())
+	if l, ok := s.locate(r, key); ok {
+		l.withAccount(func(a account) { c = s.dropLocked(&l, a, what, s.now()) })
 	}
-	l.shard.Unlock()
 	s.send(c)
 }
 

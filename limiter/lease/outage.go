@@ -79,10 +79,7 @@ func (s *Store) concludeFailedLocked(t *takeState, a account, now instant) {
 	case t.state == denied:
 	case waits || t.wasNotAsked():
 		t.admission = indebted
-		s.addDebt(a, t.Rule, now, t.Cost)
-		if t.queueLocked() == nil {
-			s.backOffLocked(&t.location, a, now)
-		}
+		s.oweLocked(&t.location, a, t.Rule, now, t.Cost)
 	default:
 		t.admission = uncertain
 	}
@@ -116,6 +113,15 @@ func (t *takeState) wasNotAsked() bool {
 
 // isLate reports whether err means that the lender has not answered in time.
 func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
+
+// oweLocked adds cost events to the debt of a, which its next request settles. Without a request
+// under way, the wheel sees to that.
+func (s *Store) oweLocked(l *location, a account, r *limiter.Rule, now instant, cost int64) {
+	s.addDebt(a, r, now, cost)
+	if l.queueLocked() == nil {
+		s.backOffLocked(l, a, now)
+	}
+}
 
 // addDebt adds cost events to the debt of a, and counts them.
 func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {

@@ -48,55 +48,62 @@ func (t *takeState) noteOrigin() {
 	}
 }
 
-// refundLater refunds k, which has an origin and was decided a while ago: to its lease while the
-// account holds that, or by way of the lender. It reports whether the lender is to refund k, which
-// then has the decision that the lender knows.
+// refundLater refunds k, which has an Origin. It reports whether the lender is to refund k, which then
+// has the decision that the lender knows. What was spent of a lease goes back to it while the account
+// holds that lease, and else to the lender.
 //
 // What was debt is so no longer. If the lender has heard of it meanwhile, the refund reduces a
-// later debt of the key as much. What was admitted late is not refunded: nobody knows whether the
-// lender has debited it.
+// later debt of the key as much. Carried and uncertain events are not refunded: nobody knows whether
+// the lender has debited them.
 func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
-	o := k.Origin
 	if !k.Decision.OK {
 		return false
 	}
-	if o.Seen.At != 0 {
-		k.Decision = limiter.Decision{OK: true, At: o.Seen.At, Limit: k.Rule.Capacity(), Remaining: k.Rule.Capacity() - o.Seen.N}
-		known := true
-		s.withAccount(k.Rule, k.Key, func(a account) {
-			known = o.Incarnation == 0 || a.incarnation == 0 || o.Incarnation == uint64(a.incarnation)
-		})
-		if !known {
-			s.stats.lost.Add(uint64(k.Cost))
-		}
-		return known
-	}
-	t := takeState{Take: k, spent: spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}}
-	z := s.zoneOf(k.Rule)
-	if z == nil {
-		s.loseSpent(&t)
-		return false
+	if k.Origin.Seen.At != 0 {
+		return s.refundServed(k)
 	}
 	var c *call
-	t.locate(z, k.Rule.ID, k.Key)
-	t.shard.Lock()
-	switch a, ok := t.findLocked(); {
-	case !ok:
-		s.loseSpent(&t)
-	case k.Decision.Source == limiter.FromLease:
-		taken := a.taken // it is still demand
-		c = s.undoSpentLocked(&t, a, z.rules.of(k.Rule.ID, a), now, o.At)
-		a.taken = taken
-		a.clearDenial()
-	default:
-		a.undoInOutage(k.Cost)
-		if o.Indebted {
-			s.stats.debtDropped.Add(uint64(a.reduceDebt(k.Cost)))
-		}
+	l, found := s.locate(k.Rule, k.Key)
+	if found {
+		found = l.withAccount(func(a account) { c = s.refundLocked(&l, a, k, now) })
 	}
-	t.shard.Unlock()
+	if !found && k.Decision.Source == limiter.FromLease {
+		s.stats.lost.Add(uint64(k.Cost)) // with the account, which was removed meanwhile
+	}
 	s.send(c)
 	return false
+}
+
+// refundServed has the lender refund k, which it has served, unless another incarnation did.
+func (s *Store) refundServed(k *limiter.Take) (byLender bool) {
+	o, limit, known := k.Origin, k.Rule.Capacity(), true
+	k.Decision = limiter.Decision{OK: true, At: o.Seen.At, Limit: limit, Remaining: limit - o.Seen.N}
+	s.withAccount(k.Rule, k.Key, func(a account) {
+		known = o.Incarnation == 0 || a.incarnation == 0 || o.Incarnation == uint64(a.incarnation)
+	})
+	if !known {
+		s.stats.lost.Add(uint64(k.Cost))
+	}
+	return known
+}
+
+// refundLocked refunds k to its account a. The call that it returns, unless that is nil, tells the
+// lender.
+func (s *Store) refundLocked(l *location, a account, k *limiter.Take, now instant) (c *call) {
+	o := k.Origin
+	if k.Decision.Source == limiter.FromLease {
+		taken := a.taken // it is still demand
+		spent := spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}
+		c = s.undoSpentLocked(l, a, l.zone.rules.of(k.Rule.ID, a), now, spent, o.At)
+		a.taken = taken
+		a.clearDenial()
+		return c
+	}
+	a.undoInOutage(k.Cost)
+	if o.Indebted {
+		s.stats.debtDropped.Add(uint64(a.reduceDebt(k.Cost)))
+	}
+	return nil
 }
 
 // newestOf returns n of the events that were spent of leases: those of the newer one first, which
@@ -105,11 +112,4 @@ func newestOf(leases [2]limiter.Events, n int64) [2]limiter.Events {
 	leases[1].N = min(leases[1].N, n)
 	leases[0].N = min(leases[0].N, n-leases[1].N)
 	return leases
-}
-
-// loseSpent counts as lost what t has spent of leases, as its account is gone.
-func (s *Store) loseSpent(t *takeState) {
-	if t.Decision.Source == limiter.FromLease {
-		s.stats.lost.Add(uint64(t.Cost))
-	}
 }

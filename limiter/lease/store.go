@@ -209,17 +209,6 @@ func (s *Store) preview(k *limiter.Take, now instant) (known bool) {
 	return known
 }
 
-// withAccount calls do with the account of key under r, if there is one, under its lock.
-func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
-	z := s.zoneOf(r)
-	if z == nil {
-		return
-	}
-	var l location
-	l.locate(z, r.ID, key)
-	l.withAccount(do)
-}
-
 // pick returns the takes at these indices.
 func pick(takes []limiter.Take, indices []int) []limiter.Take {
 	picked := make([]limiter.Take, len(indices))

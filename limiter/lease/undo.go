@@ -65,7 +65,7 @@ func (s *Store) undo(t *takeState, now instant) {
 			c = s.undoLocked(t, a, r, now)
 		}
 		a.peek(t.Rule, now, t.Cost, &t.Decision)
-	case t.state == admitted && (t.Decision.Source == limiter.FromLease || t.Decision.Source == limiter.FromStore):
+	case t.state == admitted && t.admission == debited:
 		s.stats.lost.Add(uint64(t.Cost)) // with the account, which was removed meanwhile
 	}
 	t.shard.Unlock()
@@ -76,7 +76,7 @@ func (s *Store) undo(t *takeState, now instant) {
 // returns, unless that is nil, tells the lender.
 func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	if t.Decision.Source == limiter.FromLease {
-		return s.undoSpentLocked(t, a, r, now, 0)
+		return s.undoSpentLocked(&t.location, a, r, now, t.spent, 0)
 	}
 	if t.admission > untold {
 		a.undoInOutage(t.Cost)
@@ -96,16 +96,17 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	return nil
 }
 
-// undoSpentLocked puts what t has spent of leases back into those that a holds, and returns the
-// rest to the lender. at is when it was spent, 0 if that was just now.
-func (s *Store) undoSpentLocked(t *takeState, a account, r *limiter.Rule, now instant, at limiter.Instant) *call {
-	returns, lost := a.takeBack(r, now, t.spent, at)
+// undoSpentLocked puts what was spent of leases back into those that a holds, and returns the rest
+// to the lender. at is when it was spent, 0 if that was just now. The call that it returns, unless
+// that is nil, tells the lender.
+func (s *Store) undoSpentLocked(l *location, a account, r *limiter.Rule, now instant, spent spent, at limiter.Instant) *call {
+	returns, lost := a.takeBack(r, now, spent, at)
 	s.stats.lost.Add(uint64(lost))
 	switch {
 	case returns.any():
-		return t.tellLocked(a, r, now, returns)
+		return l.tellLocked(a, r, now, returns)
 	case a.hasNews(r, now):
-		return s.beginSoonLocked(&t.location, a, r, now)
+		return s.beginSoonLocked(l, a, r, now)
 	}
 	return nil
 }

@@ -109,6 +109,24 @@ func (l *location) locate(z *Zone, id uint32, key []byte) {
 	l.shard = z.accounts.Shard(l.key.Hash)
 }
 
+// locate returns where the account of key under r is, unless its zone is closed.
+func (s *Store) locate(r *limiter.Rule, key []byte) (l location, ok bool) {
+	z := s.zoneOf(r)
+	if z == nil {
+		return l, false
+	}
+	l.locate(z, r.ID, key)
+	return l, true
+}
+
+// withAccount calls do with the account of key under r, if there is one, under its lock.
+func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
+	if l, ok := s.locate(r, key); ok {
+		l.withAccount(do)
+	}
+}
+
+// findLocked returns the account, if there is one.
 func (l *location) findLocked() (a account, ok bool) {
 	e, c := l.shard.Entries.Find(&l.key)
 	if e == nil {
