@@ -16,33 +16,33 @@ type account struct {
 
 // hot is the half that a take from a lease needs.
 type hot struct {
-	// Two leases, the older first, so that a new one can arrive while the old one is spent. What is
-	// spent of what a part has accrued makes its remaining negative.
+	// Two leases, the older first, so that a new one can arrive while the old one is spent.
+	// remaining does not include what a part accrues. Takes that spend of that make it negative.
 	remaining [2]int32
 	granted   [2]uint32 // of a bucket: what remaining began with
-	expires   [2]uint16 // ms after base, from when on they must not be spent; 0: at once
+	expires   [2]uint16 // ms after base: from then on they must not be spent
 
 	// The newer lease of a bucket is a part of it, which accrues.
 	share        uint16 // of the refill, in 1/limiter.Shares
 	requesting   bool   // a lease request is under way
 	watched      bool   // the wheel has the account, to look after its part
-	arrivedAfter uint32 // µs after base, from when on it accrues
+	arrivedAfter uint32 // µs after base: from then on it accrues
 
 	shownAt float32 // µs after base: see shown
 
 	// The newest reply of the store.
 	used   int64           // events of the limit
 	seenAt limiter.Instant // 0: there was no reply yet
-	base   instant         // when its request was sent, in whole ms: the account's times count from here
+	base   instant         // when its request was sent, in whole ms: other times count from here
 
 	shown int64 // the remaining events of the limit that clients were told at shownAt
 
 	limitID uint32 // of the limit that the account was last used under
 
-	// Demand: the events of takes since the newest request, and before it, each weighed by its age.
-	taken  uint32
-	demand float32
-	recent float32 // of a bucket: the same with a shorter memory
+	// Demand, in events of takes.
+	taken  uint32  // since the newest request
+	demand float32 // before that, each weighed by its age
+	recent float32 // as demand, with a shorter memory: of a bucket
 
 	debt uint32 // events of an outage that the store is still to debit; at most limiter.MaxMore
 
@@ -58,7 +58,7 @@ type cold struct {
 
 	// The last denial. It has a meaning while denied is set.
 	retryAt       instant // what clients are told
-	rememberUntil instant // takes ask the store from then on
+	rememberUntil instant // from then on takes ask the store
 
 	incarnation uint32 // of the store that replied last; it has no more bits
 	deniedCost  uint32 // takes of at least this cost are denied

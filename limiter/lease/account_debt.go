@@ -8,8 +8,8 @@ import (
 
 // addDebt notes that cost events were admitted at now which the store has not debited, and will not
 // debit by a request under way. The next request settles the whole debt, as far as there are events
-// left: else the key could use them again. A debt is told once. It is dropped if the outcome of that
-// is unknown. It is one limit at most: addDebt returns how many events it drops.
+// left: else the key could use them again. A debt is told once, and dropped if it is not known what
+// the store did. It is one limit at most, and addDebt drops the rest.
 func (a account) addDebt(r *limiter.Rule, now instant, cost int64) (dropped int64) {
 	if dropped = a.dropPassedDebt(r, now); a.debt == 0 {
 		a.debtAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
@@ -20,8 +20,8 @@ func (a account) addDebt(r *limiter.Rule, now instant, cost int64) (dropped int6
 	return dropped
 }
 
-// dropPassedDebt drops the debt of a window that has passed, or that a bucket has got back since, but
-// not while a request may settle it. It returns how many events it drops.
+// dropPassedDebt drops the debt of a window that has passed, or that a bucket has got back since,
+// but not while a request may settle it. It returns how many events it drops.
 func (a account) dropPassedDebt(r *limiter.Rule, now instant) (dropped int64) {
 	if a.debt == 0 || a.requesting {
 		return 0
@@ -40,9 +40,9 @@ func (a account) debtAge(now instant) int64 {
 
 // passedDebt returns how many events of the debt have left the window since.
 //
-// Only their number is known, and when the first and the newest were admitted. Unless a fixed
-// window has passed, those between are assumed to be evenly spread. So the debt of a key in steady
-// use is what it used in the last window.
+// The account knows their number, and when the first and the newest were admitted. It takes those
+// between as evenly spread, unless a fixed window has passed. So the debt of a key in steady use is
+// what it used in the last window.
 func (a account) passedDebt(r *limiter.Rule, now instant) int64 {
 	age, window := a.debtAge(now), r.FillTime().Microseconds()
 	passed := age - window

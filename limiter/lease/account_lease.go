@@ -10,12 +10,12 @@ import (
 // events, or as a part of a bucket, which also accrues. Its values have no state: an account has
 // the leases.
 type leaseKind interface {
-	// fill has l return what has expired. If takes wait, l returns all leases and wants others: so
+	// fill has l return what has expired. If takes wait, l returns all leases and wants others. So
 	// no take is denied for what its own node holds.
 	fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 
-	// refill has l, which fill has filled in and no take waits for, want leases. It returns all but
-	// what takes may spend until the reply. idle means that no take comes.
+	// refill has l want leases, and return all but what takes may spend until the reply. fill has
+	// filled in l before, and no take waits for it. idle says that no take comes.
 	refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest)
 
 	// add adds the lease in the reply l to a request that was sent at sent, under the name granted.
@@ -29,15 +29,15 @@ type leaseKind interface {
 	nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant)
 	dropPassed(h *hot, r *limiter.Rule, now instant) (events int64)
 
-	// holds returns the lease that events which were spent of the lease before may go back to, if
-	// the account still holds it.
+	// holds finds the lease that events may go back to. They were spent of the lease that was at
+	// the index before. ok says that the account still holds it.
 	holds(a account, now instant, before int, e limiter.Events) (lease int, ok bool)
 
-	// returnedAsSpent reports whether the store has heard of what is spent of a lease that was
-	// returned, so that it has to cancel that.
+	// returnedAsSpent reports whether a return tells the store what was spent of the lease. Then
+	// the store has to cancel what is undone after that.
 	returnedAsSpent() bool
 
-	// outlive is called when the leases are of a count that is no more: it was reset, or another
+	// outlive deals with the leases of a count that is no more. Either it was reset, or another
 	// incarnation of the store has replied, which does not know of them.
 	outlive(h *hot, reset bool)
 }
@@ -144,9 +144,9 @@ func (a account) spentSince(before [2]int32, now instant) (s spent) {
 }
 
 // takeBack undoes a take that has spent s. Events go back to their lease while the account holds
-// it. Those of other leases are returned to the store, or canceled: as of its newest reply, or if
-// the take was a while ago, as of the instant at. lost are the events that another incarnation of
-// the store has granted, as it cannot take them back.
+// it. The store is to hear of the others, which are returned or canceled. It cancels them as of the
+// instant at, or if that is 0, as of its newest reply. lost are events that another incarnation of
+// the store has granted: it cannot take them back.
 func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Instant) (returns pendingReturns, lost int64) {
 	if at == 0 {
 		at = a.seenAt

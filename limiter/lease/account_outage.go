@@ -35,8 +35,8 @@ func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes in
 }
 
 // leftOf returns how many events the local bucket has. At the beginning of an outage, they are no
-// more than are known to be left. The bucket goes on to lack what it lacks when a reply of the store
-// ends the outage: such a reply may be late, or be followed by others that are.
+// more than are known to be left. A reply of the store ends the outage and does not fill the
+// bucket: the next reply may be late again.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant) int64 {
 	if events, took := bucket.Accrue(a.sinceLocal(now)); a.localAt == 0 || events >= bucket.Capacity-a.local {
 		a.local, a.localAt = bucket.Capacity, now
@@ -60,8 +60,8 @@ func (c *cold) localLacks(bucket limiter.LocalBucket, now instant) bool {
 	return c.localAt != 0 && c.local < bucket.Capacity-accrued
 }
 
-// undoInOutage undoes a take that takeInOutage has admitted. A bucket that a reply has ended since
-// does not get it back.
+// undoInOutage undoes a take that takeInOutage has admitted. After a reply that has ended the
+// outage, the local bucket does not get it back.
 func (a account) undoInOutage(cost int64) {
 	if a.inOutage {
 		a.local += cost

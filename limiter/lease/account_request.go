@@ -58,9 +58,9 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 // demandHorizon is for how many lease times demand is remembered.
 const demandHorizon = 2
 
-// noteRequest notes that a request is sent at now, for takes of this many events. It adds them to the
-// demand, and those that were spent since the newest request. A take that has no request, as the
-// lender is known to be in an outage, shows demand all the same.
+// noteRequest notes that a request is sent at now, for takes of this many events. It adds them to
+// the demand, and those that were spent since the newest request. A take that has no request, as
+// the lender is known to be in an outage, shows demand all the same.
 func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 	elapsed := float64(a.sinceRequest(now))
 	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
@@ -83,7 +83,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	newWindow := a.seenAt == 0 ||
 		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(a.seenAt) <= int64(d.At-a.seenAt)
 	a.requesting = false
-	if l.Incarnation != uint64(a.incarnation) { // it does not know the leases, or has lost them: they cannot go back
+	if l.Incarnation != uint64(a.incarnation) { // it has not granted the leases
 		a.grantedAt = [2]limiter.Instant{}
 		kindOf(r).outlive(a.hot, false)
 	}
@@ -117,7 +117,8 @@ func (a account) applyOlderReply(r *limiter.Rule, sent, now instant, l *limiter.
 		granted = 0
 	}
 	a.applyGrant(r, sent, now, l, granted)
-	a.shown = min(a.shown+l.Served, r.Capacity()) // until the waiters are served: the newest reply has counted them
+	// Until the waiters are served. The newest reply has counted them.
+	a.shown = min(a.shown+l.Served, r.Capacity())
 }
 
 // olderThanNewest reports whether the reply to l is older than the newest one. asked is the

@@ -13,18 +13,18 @@ type windowLeases struct{}
 var _ leaseKind = windowLeases{}
 
 const (
-	// Far from the limit, a lease is larger than the expected demand by its square root, by which
-	// random arrivals vary, less seldomSpent. One event is wanted where 0.7 are expected: from there
-	// on it is spent more often than not (1 - e^-0.7 = 0.5). Below, returning it costs the store more
-	// requests than it saves.
+	// Far from the limit, the size of a lease is the expected demand and its square root, less
+	// seldomSpent. Random arrivals vary by the square root. So one event is wanted where 0.7 are
+	// expected: with that demand it is spent every second time (1 - e^-0.7 = 0.5). With less,
+	// returning it costs the store more requests than it saves.
 	seldomSpent = 0.5
 
-	// A log leases at least leastOfLog events, and up to moreOfLog more the nearer the limit is: what
-	// a smaller lease saves is not worth that its events count for longer.
+	// A log leases events where leastOfLog are expected, and up to moreOfLog more the nearer the
+	// limit is. A smaller lease saves less than it costs, as leased events count for longer.
 	leastOfLog, moreOfLog = 2, 4
 
-	// lowParts says when a lease is low: when an eighth of its expected demand, or of the usual
-	// lease time, is left.
+	// A lease is low when one in lowParts of its expected demand, or of the usual lease time, is
+	// left.
 	lowParts = 8
 
 	// maxWant bounds what is wanted at a time.
@@ -69,7 +69,7 @@ func (windowLeases) add(a account, r *limiter.Rule, sent, _ instant, l *limiter.
 
 // addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
 // requests no third, but a take that is undone meanwhile may bring one back. Then the two become
-// one, which expires and is named as the older.
+// one, with the name and the end of the older one.
 func (a account) addLease(events int64, granted limiter.Instant, expires int64) {
 	if a.remaining[0] == 0 {
 		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
@@ -89,8 +89,8 @@ func leaseSize(events int64) uint32 { return uint32(min(events, math.MaxInt32)) 
 
 func (windowLeases) isLow(h *hot, r *limiter.Rule, now instant, _ int64) bool {
 	left, lasts := h.newest(r, now)
-	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
-		return false
+	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts {
+		return false // without further calculation, as mostly: no lease is twice as long as usual
 	}
 	return h.want(r, now) > 0
 }
@@ -144,13 +144,14 @@ func (windowLeases) holds(a account, _ instant, _ int, e limiter.Events) (lease 
 	case a.grantedAt[0]:
 		return 0, a.canTakeBack(0)
 	case a.grantedAt[1]:
-		return 1, a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1) // an older one was spent before the first came
+		// An older lease was spent before the first one came.
+		return 1, a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1)
 	}
 	return 0, false
 }
 
-// canTakeBack reports whether events may go back to a lease. They must not revive one that is spent
-// while the other is held and a third is requested.
+// canTakeBack reports whether events may go back to a lease. They must not revive a spent lease
+// while the other one is held and a third is requested.
 func (h *hot) canTakeBack(lease int) bool {
 	return h.remaining[lease] > 0 || h.remaining[1-lease] == 0 || !h.requesting
 }

@@ -13,7 +13,7 @@ import (
 type call struct {
 	key      []byte
 	sent     instant
-	written  atomic.Int64 // the uptime at which it was written to the network last; 0: it was not yet
+	written  atomic.Int64 // the uptime at which it was last written to the network; 0: never
 	targets  []target
 	requests []limiter.LeaseRequest
 

@@ -1,7 +1,7 @@
 // Package lease decides takes on this node, from events that the store of a fleet has leased to it.
 // It asks that store, its lender, only where it must. A node spends only what the lender has handed
-// to it: debited events of a window, or a part of a bucket. So any number of nodes together keep the
-// limit while the lender answers.
+// to it: debited events of a window, or a part of a bucket. So any number of nodes together keep
+// the limit while the lender answers.
 //
 // # The path of a take
 //
@@ -29,10 +29,10 @@
 //   - charge.go and refund.go correct the count after a take; operator.go is for operators.
 //
 // An account with a request under way has a queue: of waiters, and of events that the lender is
-// still to take back. A second request, of what takes need and nothing else, may be under way beside
-// it. Takes that come then wait for the next one. A reply decides all takes that its request
-// carries, so a take waits for two calls at most. Each of them is late once it has not been answered
-// within the timeout of being written.
+// still to take back. A second request, of what takes need and nothing else, may be under way
+// beside it. Takes that come then wait for the next one. A reply decides all takes that its request
+// carries, so a take waits for two calls at most. Each of them is late once it has not been
+// answered within the timeout of being written.
 //
 // A take that another zone denied puts what it has spent back into its lease. When the account does
 // not hold that lease any more, it returns events of a window to the lender. Those of a part the
@@ -63,18 +63,18 @@
 //
 // A lease of a bucket is a part of it: some events at once, and a share of the refill, which accrue
 // from the arrival of the reply on (account_part.go). A request for a take that waits returns the
-// whole part, with what was spent of it. A request in the background keeps what takes probably spend
-// until the reply. A part is renewed shortly before it ends, or returned when no take comes for it
-// and the bucket is short of events. What is not returned when it ends is lost. A part of another
-// limit is returned at once, one of another incarnation of the lender is dropped, and one of a count
-// that was reset stays.
+// whole part, with what was spent of it. A request in the background keeps what takes probably
+// spend until the reply. A part is renewed shortly before it ends, or returned when no take comes
+// for it and the bucket is short of events. What is not returned when it ends is lost. A part of
+// another limit is returned at once, one of another incarnation of the lender is dropped, and one
+// of a count that was reset stays.
 //
 // # Nothing is spent twice
 //
-// A request is never sent again. When it fails, its returns are lost, and so are its grants. Debt is
-// what was admitted in an outage. It is told again only if the lender was certainly not asked, and
-// else dropped. An account is removed when it holds no lease, no debt and no denial, or after all
-// that was returned.
+// A request is never sent again. When it fails, its returns are lost, and so are its grants. Debt
+// is what was admitted in an outage. It is told again only if the lender was certainly not asked,
+// and else dropped. An account is removed when it holds no lease, no debt and no denial, or after
+// all that was returned.
 //
 // # Clocks
 //

@@ -36,8 +36,8 @@ func (s *Store) run() {
 	}
 }
 
-// Attend attends to the accounts that are due. Only the caller of a store with Options.Attended calls
-// it, one call after the other.
+// Attend attends to the accounts that are due. Only the caller of a store with Options.Attended
+// calls it, one call after the other.
 func (s *Store) Attend() {
 	now, n := s.now(), s.attended
 	s.attended++

@@ -30,8 +30,8 @@ func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
 }
 
 // An admission is how a take was admitted, if it was. In all ways but the first, Rule.OnOutage has
-// admitted it without an answer of the lender. These ways differ in what the lender hears of it: the
-// package comment compares them.
+// admitted it without an answer of the lender. These ways differ in what the lender hears of it:
+// the package comment compares them.
 type admission uint8
 
 const (

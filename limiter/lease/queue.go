@@ -61,7 +61,7 @@ type waiterStatus uint8
 
 const (
 	waiting    waiterStatus = iota
-	late                    // nobody waits any more, but the take was admitted: what is served to it stays consumed
+	late                    // nobody waits any more, but it was admitted: what is served stays
 	gone                    // nobody waits any more: what is served to it is canceled
 	becameDebt              // was late, and the lender does not serve it
 	served                  // by the lender, as decision says

@@ -48,13 +48,13 @@ func (t *takeState) noteOrigin() {
 	}
 }
 
-// refundLater refunds k, which has an Origin. It reports whether the lender is to refund k, which then
-// has the decision that the lender knows. What was spent of a lease goes back to it while the account
-// holds that lease, and else to the lender.
+// refundLater refunds k, which has an Origin. It reports whether the lender is to refund k, which
+// then has the decision that the lender knows. What was spent of a lease goes back to it while the
+// account holds that lease, and else to the lender.
 //
 // What was debt is so no longer. If the lender has heard of it meanwhile, the refund reduces a
-// later debt of the key as much. Carried and uncertain events are not refunded: nobody knows whether
-// the lender has debited them.
+// later debt of the key as much. Carried and uncertain events are not refunded: nobody knows
+// whether the lender has debited them.
 func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 	if !k.Decision.OK {
 		return false

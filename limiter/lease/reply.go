@@ -39,45 +39,58 @@ func (s *Store) complete(c *call, err error) {
 	}
 }
 
-// reply applies the reply to l, which was sent at sent, and answers the waiters. It returns the
+// reply deals with the reply to l, which was sent at sent, and answers the waiters. It returns the
 // next call, for those that still wait and for what the lender is still to hear.
 func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err error) (next *call) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
-	q := t.queue
-	waiters := q.underWay[t.content].waiters
 	dropped, owed := t.droppedLocked()
-	q.underWay[t.content] = underWay{}
+	waiters := t.queue.underWay[t.content].waiters
+	t.queue.underWay[t.content] = underWay{}
 	if err != nil {
-		a.requesting = q.busy()
-		if !errors.Is(err, limiter.ErrNotAsked) {
-			s.stats.settled(a.reduceDebt(owed), l, err)
-		}
-		lost, debt := q.fail(waiters, err)
-		s.stats.lost.Add(uint64(lost))
-		s.addDebt(a, l.Rule, now, debt)
-		if !a.requesting {
-			t.endRequestLocked(q)
-		}
-		s.backOffLocked(&t.location, a, now)
+		s.failLocked(t, a, l, waiters, owed, now, err)
 		return nil
 	}
 	t.clearBackoffLocked()
-	q.cancelUnused(waiters, l, t.told)
+	t.queue.cancelUnused(waiters, l, t.told)
 	if a.olderThanNewest(l, t.incarnation) {
 		a.applyOlderReply(l.Rule, sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.pending.any())
+		a.applyReply(l.Rule, sent, now, l, jitterOf(l), t.queue.pending.any())
 	}
-	a.requesting = q.busy()
+	a.requesting = t.queue.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
 		a.served(min(t.told, l.Served))
 		s.stats.settled(a.reduceDebt(owed), l, nil)
 	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
 	a.drop(r, dropped)
-	s.addDebt(a, r, now, q.serve(waiters, a, r, l, t.told, now))
+	s.addDebt(a, r, now, t.queue.serve(waiters, a, r, l, t.told, now))
+	s.keepLeasesLocked(t, a, r, l, now)
+	return t.nextCallLocked(a, r, now)
+}
+
+// failLocked answers the waiters of l, which has failed, and those that wait for the next request.
+// owed is what is left of the debt that l told of.
+func (s *Store) failLocked(t *target, a account, l *limiter.LeaseRequest, waiters []*waiter, owed int64, now instant, err error) {
+	q := t.queue
+	a.requesting = q.busy()
+	if !errors.Is(err, limiter.ErrNotAsked) {
+		s.stats.settled(a.reduceDebt(owed), l, err)
+	}
+	lost, debt := q.fail(waiters, err)
+	s.stats.lost.Add(uint64(lost))
+	s.addDebt(a, l.Rule, now, debt)
+	if !a.requesting {
+		t.endRequestLocked(q)
+	}
+	s.backOffLocked(&t.location, a, now)
+}
+
+// keepLeasesLocked has the wheel look after the leases of a when l has brought some. In a closed
+// zone they go back.
+func (s *Store) keepLeasesLocked(t *target, a account, r *limiter.Rule, l *limiter.LeaseRequest, now instant) {
 	if t.zone.closed.Load() {
 		a.retire()
 	}
@@ -86,10 +99,16 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 		a.watched = a.hasPart()
 		s.wheel.add(due{at, t.zone, t.key.Hash})
 	}
+}
+
+// nextCallLocked returns the next call of the account a, or nil if there is nothing to request.
+// Then the queue ends, unless another request is under way.
+func (t *target) nextCallLocked(a account, r *limiter.Rule, now instant) (next *call) {
+	q := t.queue
 	content, free := q.next(a)
 	switch {
 	case content == everything && (!q.empty() || a.hasNews(r, now)), free && len(q.waiting) > 0:
-		next = newCall(l.Key, now)
+		next = newCall(t.key.Text, now)
 		next.addLocked(target{location: t.location, queue: q, content: content}, a, r)
 	case !a.requesting:
 		t.endRequestLocked(q)
@@ -130,8 +149,8 @@ func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64
 	}
 }
 
-// serve hands out the reply l, less the debt that the request told of, to the waiters of the request.
-// It returns as debt what was admitted late and is not served.
+// serve hands out the reply l, less the debt that the request told of, to the waiters of the
+// request. It returns as debt what was admitted late and is not served.
 //
 // A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
 // on. At last the account decides all waiters that it can.

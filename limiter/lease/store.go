@@ -66,8 +66,9 @@ func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
 // now returns the instant by Options.Clock.
 func (s *Store) now() instant { return fromCaller(s.options.Clock()) }
 
-// EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend the
-// leases that it holds, and then the lender decides each of them. Close returns what is unspent.
+// EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend
+// the leases that it holds, and then the lender decides each of them. Close returns what is
+// unspent.
 func (s *Store) EndLeasing() { s.leasingEnded.Store(true) }
 
 // uptime returns for how long the store has existed, by the monotonic clock of the process. It is
@@ -115,8 +116,8 @@ type Options struct {
 	// Nodes returns how many nodes of the fleet are alive, this one included. Default: 1.
 	Nodes func() int
 
-	// OutageNodes returns how many nodes share the limits while the lender is in an outage. It should
-	// be too large rather than too small. Default: Nodes.
+	// OutageNodes returns how many nodes share the limits while the lender is in an outage. It
+	// should be too large rather than too small. Default: Nodes.
 	OutageNodes func() int
 
 	// ProbeEvery is after what time a lender in an outage is asked again: what takes are told that
@@ -127,8 +128,8 @@ type Options struct {
 	// never go back. Default: the store's own clock, see [Store.At].
 	Clock func() limiter.Instant
 
-	// Attended has the store start no goroutine. Instead, Attend is to be called about every 10 ms of
-	// Clock: so a simulation can go through hours in seconds.
+	// Attended has the store start no goroutine. Instead, Attend is to be called about every 10 ms
+	// of Clock: so a simulation can go through hours in seconds.
 	Attended bool
 
 	// Observe is called after each call to the lender with how long it took and how it failed, if
@@ -159,8 +160,8 @@ func (o Options) withDefaults() Options {
 }
 
 // Peek implements [limiter.Store]. It decides from the accounts that know enough, and leaves the
-// other takes to the lender. An account without a denial allows a take, even if it would have to ask
-// for a lease.
+// other takes to the lender. An account without a denial allows a take, even if it would have to
+// ask for a lease.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	return s.peekBy(s.peek, ctx, now, takes)
 }

@@ -45,7 +45,7 @@ type takeState struct {
 	selected    bool // for the next round of lease requests
 	needsRefill bool // of its account
 
-	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
+	lastDenial instant // while undecided: the retry instant of the last denial; 0: none
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
 	consumed   bool    // while allowed: by the lender, as it has not denied another one

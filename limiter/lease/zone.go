@@ -63,7 +63,8 @@ func (z *Zone) KeysAtLimit() (n int) {
 	return n
 }
 
-// Keys calls yield with the keys that have an account, until it returns false. A key may come several times.
+// Keys calls yield with the keys that have an account, until it returns false. A key may come
+// several times.
 func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }
 
 // Close returns what is leased in the zone and removes its accounts. Takes that are under way are
