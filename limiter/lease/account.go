@@ -112,15 +112,3 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 
 // settled reports whether the account holds nothing, and owes the store nothing.
 func (h *hot) settled() bool { return h.held() == 0 && h.debt == 0 }
-
-// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
-// nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
-func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
-	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.settled() && !a.denies(r, now, math.MaxInt64) &&
-		now.since(a.idleSince(now)) > idleFor
-}
-
-// idleSince returns when the account was last used, as far as it can tell at now.
-func (a account) idleSince(now instant) instant {
-	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt(), a.localAt))
-}

@@ -153,6 +153,11 @@ func (a account) sinceRequest(now instant) int64 {
 	return max(0, now.since(a.requestedAt()))
 }
 
+// idleSince returns when the account was last used, as far as it can tell at now.
+func (a account) idleSince(now instant) instant {
+	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt(), a.localAt))
+}
+
 // rebase makes base, in whole ms, the instant that the account's times count from.
 func (a account) rebase(base instant) {
 	base -= base % 1000

@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -18,29 +17,10 @@ func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
 		case ctx.Err() == nil && !set.any(denied):
 			s.takeFailed(t, set.now)
 		case t.waiter != nil:
-			t.shard.Lock()
-			if t.waiter.status == waiting {
-				t.waiter.leave(false)
-			} else {
-				t.adoptReply() // which has come meanwhile
-			}
-			t.shard.Unlock()
+			t.abandon()
 		}
 	}
 }
-
-// An admission is how a take was admitted, if it was. In all ways but the first, Rule.OnOutage has
-// admitted it without an answer of the lender. These ways differ in what the lender hears of it:
-// the package comment compares them.
-type admission uint8
-
-const (
-	debited   admission = iota // by the lender, for a lease or for this take
-	untold                     // by the crowd: the lender never hears of it
-	indebted                   // the lender was not asked: its events are debt of the account
-	carried                    // a request under way carries its waiter, and may serve it
-	uncertain                  // its request has failed, and the lender may have debited it
-)
 
 // takeFailed decides a take that has failed: by its account, or with all others that have none.
 func (s *Store) takeFailed(t *takeState, now instant) {
@@ -57,6 +37,19 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 	}
 	s.takeWithCrowd(t, now)
 }
+
+// An admission is how a take was admitted, if it was. In all ways but the first, Rule.OnOutage has
+// admitted it without an answer of the lender. These ways differ in what the lender hears of it:
+// the package comment compares them.
+type admission uint8
+
+const (
+	debited   admission = iota // by the lender, for a lease or for this take
+	untold                     // by the crowd: the lender never hears of it
+	indebted                   // the lender was not asked: its events are debt of the account
+	carried                    // a request under way carries its waiter, and may serve it
+	uncertain                  // its request has failed, and the lender may have debited it
+)
 
 // decideFailed has a decide t by Rule.OnOutage.
 func (s *Store) decideFailed(t *takeState, a account, now instant) {
@@ -85,6 +78,15 @@ func (s *Store) concludeFailedLocked(t *takeState, a account, now instant) {
 	}
 }
 
+// wasNotAsked reports whether the lender was certainly not asked for t, which has failed.
+func (t *takeState) wasNotAsked() bool {
+	err := t.Err
+	if t.waiter != nil {
+		err = t.waiter.err // t.Err may say that the set gave up
+	}
+	return t.refused || errors.Is(err, limiter.ErrNotAsked)
+}
+
 // admissionLocked returns how t was admitted, as of now: the request that has carried it may have
 // ended.
 func (t *takeState) admissionLocked() admission {
@@ -102,36 +104,6 @@ func (t *takeState) admissionLocked() admission {
 	return uncertain
 }
 
-// wasNotAsked reports whether the lender was certainly not asked for t, which has failed.
-func (t *takeState) wasNotAsked() bool {
-	err := t.Err
-	if t.waiter != nil {
-		err = t.waiter.err // t.Err may say that the set gave up
-	}
-	return t.refused || errors.Is(err, limiter.ErrNotAsked)
-}
-
-// isLate reports whether err means that the lender has not answered in time.
-func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
-
-// oweLocked adds cost events to the debt of a, which its next request settles. Without a request
-// under way, the wheel sees to that.
-func (s *Store) oweLocked(l *location, a account, r *limiter.Rule, now instant, cost int64) {
-	s.addDebt(a, r, now, cost)
-	if l.queueLocked() == nil {
-		s.backOffLocked(l, a, now)
-	}
-}
-
-// addDebt adds cost events to the debt of a, and counts them.
-func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
-	if cost == 0 {
-		return
-	}
-	s.stats.debt.Add(uint64(cost))
-	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
-}
-
 // takeWithCrowd has the crowd decide a take that has failed.
 func (s *Store) takeWithCrowd(t *takeState, now instant) {
 	z, _ := t.Rule.Zone.(*Zone) // which may be closed
@@ -144,27 +116,4 @@ func (s *Store) takeWithCrowd(t *takeState, now instant) {
 		s.stats.debt.Add(uint64(t.Cost))
 		s.stats.debtDropped.Add(uint64(t.Cost))
 	}
-}
-
-// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
-// one account per rule, by which all these keys together are decided when the lender cannot: like
-// one key.
-type crowd struct {
-	mu       sync.Mutex
-	accounts map[uint32]account // by rule ID
-}
-
-// decide has the account of a rule decide.
-func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, found := c.accounts[r.ID]
-	if !found {
-		if c.accounts == nil {
-			c.accounts = make(map[uint32]account)
-		}
-		a = account{new(hot), new(cold)}
-		c.accounts[r.ID] = a
-	}
-	decide(a)
 }

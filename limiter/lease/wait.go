@@ -177,6 +177,17 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 	}
 }
 
+// abandon has t wait no longer, unless a reply has come meanwhile. It is not admitted.
+func (t *takeState) abandon() {
+	t.shard.Lock()
+	defer t.shard.Unlock()
+	if t.waiter.status == waiting {
+		t.waiter.leave(false)
+	} else {
+		t.adoptReply()
+	}
+}
+
 // adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the
 // call denied another take of the set.
 func (t *takeState) adoptReply() (decides bool) {
@@ -207,6 +218,9 @@ func (s *Store) refuse(t *takeState) bool {
 
 // fail notes why the lender could not decide t.
 func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
+
+// isLate reports whether err means that the lender has not answered in time.
+func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
 
 // A latch waits until all that was added to it is done.
 type latch struct {

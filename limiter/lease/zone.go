@@ -120,13 +120,6 @@ func (s *Store) locate(r *limiter.Rule, key []byte) (l location, ok bool) {
 	return l, true
 }
 
-// withAccount calls do with the account of key under r, if there is one, under its lock.
-func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
-	if l, ok := s.locate(r, key); ok {
-		l.withAccount(do)
-	}
-}
-
 // findLocked returns the account, if there is one.
 func (l *location) findLocked() (a account, ok bool) {
 	e, c := l.shard.Entries.Find(&l.key)
@@ -145,6 +138,13 @@ func (l *location) withAccount(do func(account)) (found bool) {
 		do(a)
 	}
 	return found
+}
+
+// withAccount calls do with the account of key under r, if there is one, under its lock.
+func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
+	if l, ok := s.locate(r, key); ok {
+		l.withAccount(do)
+	}
 }
 
 // addLocked adds an account, of which there is none. It fails when the zone is closed, or when it
@@ -173,6 +173,13 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	}
 	z.rules.add(r)
 	return accountOf(l.shard, e), true, returns
+}
+
+// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
+// nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
+func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
+	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.settled() && !a.denies(r, now, math.MaxInt64) &&
+		now.since(a.idleSince(now)) > idleFor
 }
 
 // evictionCost returns the more, the later the account was used. An account stays while it has a
@@ -261,4 +268,27 @@ func (rs *rules) of(id uint32, a account) *limiter.Rule {
 		}
 	}
 	return known[0]
+}
+
+// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
+// one account per rule, by which all these keys together are decided when the lender cannot: like
+// one key.
+type crowd struct {
+	mu       sync.Mutex
+	accounts map[uint32]account // by rule ID
+}
+
+// decide has the account of a rule decide.
+func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, found := c.accounts[r.ID]
+	if !found {
+		if c.accounts == nil {
+			c.accounts = make(map[uint32]account)
+		}
+		a = account{new(hot), new(cold)}
+		c.accounts[r.ID] = a
+	}
+	decide(a)
 }

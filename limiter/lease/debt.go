@@ -6,6 +6,24 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// oweLocked adds cost events to the debt of a, which its next request settles. Without a request
+// under way, the wheel sees to that.
+func (s *Store) oweLocked(l *location, a account, r *limiter.Rule, now instant, cost int64) {
+	s.addDebt(a, r, now, cost)
+	if l.queueLocked() == nil {
+		s.backOffLocked(l, a, now)
+	}
+}
+
+// addDebt adds cost events to the debt of a, and counts them.
+func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
+	if cost == 0 {
+		return
+	}
+	s.stats.debt.Add(uint64(cost))
+	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
+}
+
 // addDebt notes that cost events were admitted at now which the store has not debited, and will not
 // debit by a request under way. The next request settles the whole debt, as far as there are events
 // left: else the key could use them again. A debt is told once, and dropped if it is not known what
