@@ -177,7 +177,7 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 	}
 }
 
-// abandon has t wait no longer, unless a reply has come meanwhile. It is not admitted.
+// abandon has t wait no longer. A reply that has come meanwhile decides it, and else nothing does.
 func (t *takeState) abandon() {
 	t.shard.Lock()
 	defer t.shard.Unlock()
