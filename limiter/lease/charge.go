@@ -8,9 +8,9 @@ import (
 )
 
 // Charge implements [limiter.Store]. What the account of a key has leased is spent first, as it is
-// debited already. The lender is charged the rest. What it could not be asked for is charged to the
-// local bucket of the outage, which may lack any number of events, and is debt of the account: that
-// is at most one limit.
+// debited already. The lender is charged the rest. If it fails, the rest is charged to the local
+// bucket, which may then lack any number of events. If it was not asked, the rest is also debt of
+// the account, of which there is one limit at most.
 func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var rest []limiter.Take
 	for _, k := range takes {
@@ -58,7 +58,7 @@ func (a account) chargeLeases(r *limiter.Rule, now instant, cost int64) (spent i
 	return spent
 }
 
-// charged notes that the store has consumed cost events more.
+// charged notes that the store was charged cost events.
 func (a account) charged(cost int64) {
 	a.used = min(a.used+cost, maxUsed)
 	a.shown = max(0, a.shown-cost)

@@ -51,9 +51,9 @@ func (s *Store) Attend() {
 	}
 }
 
-// attend has accounts return expired leases, renew them and tell of their debt, although no take
-// comes, and send the refills that takes have left to the wheel. Accounts that back off do so when
-// their pause is over.
+// attend has the accounts of d return leases that have expired, renew those in use, and tell of
+// their debt. It also sends the refills that takes have left to the wheel. Accounts that back off
+// wait until their pause is over.
 func (s *Store) attend(d due, now instant) {
 	if now < d.at {
 		s.wheel.add(d)
@@ -205,9 +205,9 @@ func pause(failures uint8, part float64) int64 {
 	return longest - int64(part*float64(longest/2))
 }
 
-// backOffLocked has a pause after a failed request, if it has something to spend or to tell the
-// lender. It soon tells of its debt again, but a store that is down is not asked for leases all
-// the time.
+// backOffLocked begins a pause of a after a failed request, if a has something to spend or to tell
+// the lender. With debt it is short at first. For leases alone it is long, so that a store that is
+// down is not asked for them all the time.
 func (s *Store) backOffLocked(l *location, a account, now instant) {
 	b := l.shard.State.backoffs[l.key.Hash]
 	switch {

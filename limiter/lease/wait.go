@@ -254,10 +254,10 @@ var errDenied = errors.New("lease: another take is denied")
 // minPatience is how long a wait goes on after a denial, if there is time.
 const minPatience = time.Millisecond
 
-// wait waits until the latch is open, and for no longer than timeout at first. Then it asks more
-// how much longer, until that is nothing. After a denial it waits as long again as that took: a
-// lender that replies does so by then, and one that hangs holds up nobody who is denied elsewhere.
-// wait returns why it gave up.
+// wait waits until the latch is open, and for no longer than timeout at first. Then more says how
+// much longer, until that is nothing. After a denial wait goes on for as long again as the denial
+// took. A lender that replies does so by then, and one that hangs holds up nobody who is denied
+// elsewhere. wait returns why it gave up.
 func (l *latch) wait(ctx context.Context, timeout time.Duration, more func() time.Duration) error {
 	began, reason, denied := time.Now(), ErrTimeout, l.denied
 	timer := time.NewTimer(timeout)

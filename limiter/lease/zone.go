@@ -271,8 +271,8 @@ func (rs *rules) of(id uint32, a account) *limiter.Rule {
 }
 
 // A crowd is the keys that have no account, as they found no room or their zone is closed. It has
-// one account per rule, by which all these keys together are decided when the lender cannot: like
-// one key.
+// one account per rule. When the lender cannot decide, that account decides all these keys
+// together, as if they were one.
 type crowd struct {
 	mu       sync.Mutex
 	accounts map[uint32]account // by rule ID
