@@ -37,11 +37,11 @@ type Target struct {
 	sinks              []opener
 }
 
-// An opener opens a sink. Those with equal identities share a recorder, which outlives
+// An opener opens a sink. Those with equal keys share a recorder, which outlives
 // configurations.
 type opener struct {
-	identity string
-	open     func(Observer) sink
+	key  string
+	open func(Observer) sink
 }
 
 // Resolve returns what s describes; nil: nothing. store has the rules.
@@ -74,7 +74,7 @@ func Resolve(s *config.DecisionLog, store *config.RuleStore) (*Target, error) {
 	return t, nil
 }
 
-// recorders are by their identity.
+// recorders are by the key of their opener.
 var recorders = pool.New[string, *Recorder]()
 
 // A Log is what a configuration records. It is safe for concurrent use.
@@ -91,7 +91,7 @@ func (t *Target) Acquire(node string, o Observer) (l *Log, release func()) {
 	l = &Log{Node: node, admitted: t.admitted, rejected: t.rejected}
 	var releases []func()
 	for _, s := range t.sinks {
-		r, release := recorders.Acquire(s.identity, func() *Recorder { return newRecorder(s.open(o), o, recordEvery) })
+		r, release := recorders.Acquire(s.key, func() *Recorder { return newRecorder(s.open(o), o, recordEvery) })
 		l.Recorders, releases = append(l.Recorders, r), append(releases, release)
 	}
 	return l, func() {

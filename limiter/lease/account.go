@@ -16,33 +16,33 @@ type account struct {
 
 // hot is the half that a take from a lease needs.
 type hot struct {
-	// Two leases, the older first, so that a new one can arrive while the old one is spent. What is
-	// spent of what a part has accrued makes its remaining negative.
+	// Two leases, the older first, so that a new one can arrive while the old one is spent.
+	// remaining does not include what a part accrues. Takes that spend of that make it negative.
 	remaining [2]int32
 	granted   [2]uint32 // of a bucket: what remaining began with
-	expires   [2]uint16 // ms after base, from when on they must not be spent; 0: at once
+	expires   [2]uint16 // ms after base: from then on they must not be spent
 
 	// The newer lease of a bucket is a part of it, which accrues.
 	share        uint16 // of the refill, in 1/limiter.Shares, and the bit otherLimit
 	requesting   bool   // a lease request is under way
 	watched      bool   // the wheel has the account, to look after its part
-	arrivedAfter uint32 // µs after base, from when on it accrues
+	arrivedAfter uint32 // µs after base: from then on it accrues
 
 	shownAt float32 // µs after base: see shown
 
 	// The newest reply of the store.
 	used   int64           // events of the limit
 	seenAt limiter.Instant // 0: there was no reply yet
-	base   instant         // when its request was sent, in whole ms: the account's times count from here
+	base   instant         // when its request was sent, in whole ms: other times count from here
 
 	shown int64 // the remaining events of the limit that clients were told at shownAt
 
 	limitID uint32 // of the limit that the account was last used under
 
-	// Demand: the events of takes since the newest request, and before it, each weighed by its age.
-	taken  uint32
-	demand float32
-	recent float32 // of a bucket: the same with a shorter memory
+	// Demand, in events of takes.
+	taken  uint32  // since the newest request
+	demand float32 // before that, each weighed by its age
+	recent float32 // as demand, with a shorter memory: of a bucket
 
 	debt uint32 // events of an outage that the store is still to debit; at most limiter.MaxMore
 
@@ -58,7 +58,7 @@ type cold struct {
 
 	// The last denial. It has a meaning while denied is set.
 	retryAt       instant // what clients are told
-	rememberUntil instant // takes ask the store from then on
+	rememberUntil instant // from then on takes ask the store
 
 	incarnation uint32 // of the store that replied last; it has no more bits
 	deniedCost  uint32 // takes of at least this cost are denied
@@ -94,60 +94,6 @@ func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 
 func (h *hot) addTaken(events int64) { h.taken += uint32(min(events, int64(math.MaxUint32-h.taken))) }
 
-// spend spends cost events of the leases, the older first, or none when they do not hold as many.
-func (h *hot) spend(r *limiter.Rule, now instant, cost int64) bool {
-	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
-	if older+newer < cost {
-		return false
-	}
-	n := min(older, cost)
-	h.remaining[0] -= int32(n)
-	h.remaining[1] -= int32(cost - n)
-	return true
-}
-
-// held returns the events of the leases, expired ones included, and at least one for a part that
-// accrues.
-func (h *hot) held() int64 {
-	n := max(0, int64(h.remaining[0])) + max(0, int64(h.remaining[1]))
-	if h.share > 0 {
-		n = max(1, n)
-	}
-	return n
-}
-
-// leased returns the events that may be spent.
-func (h *hot) leased(r *limiter.Rule, now instant) int64 {
-	return h.usable(r, 0, now) + h.usable(r, 1, now)
-}
-
-// usable returns the events of a lease that may be spent.
-func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
-	n := int64(h.remaining[lease])
-	if lease == 1 && h.share > 0 {
-		n += h.accrued(r, now)
-	}
-	if n > 0 && h.usableFor(lease, now) > 0 {
-		return n
-	}
-	return 0
-}
-
-// usableFor returns for how many µs a lease may still be spent.
-func (h *hot) usableFor(lease int, now instant) int64 {
-	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
-}
-
-// newest returns how many events are left of the lease that expires last, and how long it lasts.
-func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
-	for i := range h.remaining {
-		if n := h.usable(r, i, now); n > 0 {
-			left, lasts = n, h.usableFor(i, now)
-		}
-	}
-	return left, lasts
-}
-
 // appliesTo reports whether what the account holds and remembers applies under the limit of r.
 func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() }
 
@@ -167,14 +113,5 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 	h.limitID = r.LimitID()
 }
 
-// outstanding returns how many events are leased, and the debt.
-func (h *hot) outstanding() (leased, debt int64) {
-	return h.held(), int64(h.debt)
-}
-
-// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
-// nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
-func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
-	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.held() == 0 && a.debt == 0 && !a.denies(r, now, math.MaxInt64) &&
-		now.since(a.idleSince(now)) > idleFor
-}
+// settled reports whether the account holds nothing, and owes the store nothing.
+func (h *hot) settled() bool { return h.held() == 0 && h.debt == 0 }

@@ -30,8 +30,8 @@ func (a account) meetsDenial(r *limiter.Rule, now instant, cost int64) bool {
 // one that this allows, so that clients never ask too early. Under a strict rule there are no
 // leases, and the denial is repeated only as long as the store is certain to deny. Under others it
 // is repeated until jitter µs after the retry instant, see repeatDenial. With a part of the bucket,
-// the node decides by itself for a while: clients are told when it asks the store again or has
-// accrued enough, if the store's retry instant is earlier.
+// the node decides by itself for a while, until it has accrued enough or asks the store again.
+// Clients are told that instant if it is later than the store's.
 func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision
 	d.Breach = a.breaches(l.Rule, now)
@@ -65,9 +65,9 @@ func (c *cold) breaches(r *limiter.Rule, now instant) bool {
 	return first
 }
 
-// repeatDenial decides a take of cost events, as many as were denied or more, by the remembered
-// denial. Once the store's retry instant has passed, that is the instant from which on a take asks
-// the store again.
+// repeatDenial denies a take of cost events, which are as many as were denied or more. Clients are
+// told the store's retry instant. Once that has passed, they are told when a take asks the store
+// again.
 func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now instant, cost int64) {
 	a.decide(d, r, now, limiter.FromRememberedDenial, 0)
 	retryAt := a.retryAt

@@ -10,12 +10,12 @@ import (
 // events, or as a part of a bucket, which also accrues. Its values have no state: an account has
 // the leases.
 type leaseKind interface {
-	// fill has l return what has expired. If takes wait, l returns all leases and wants others: so
+	// fill has l return what has expired. If takes wait, l returns all leases and wants others. So
 	// no take is denied for what its own node holds.
 	fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 
-	// refill has l, which fill has filled in and no take waits for, want leases. It returns all but
-	// what takes may spend until the reply. idle means that no take comes.
+	// refill has l want leases, and return all but what takes may spend until the reply. fill has
+	// filled in l before, and no take waits for it. idle says that no take comes.
 	refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest)
 
 	// add adds the lease in the reply l to a request that was sent at sent, under the name granted.
@@ -29,15 +29,15 @@ type leaseKind interface {
 	nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant)
 	dropPassed(h *hot, r *limiter.Rule, now instant) (events int64)
 
-	// holds returns the lease that events which were spent of the lease before may go back to, if
-	// the account still holds it.
+	// holds finds the lease that events may go back to. They were spent of the lease that was at
+	// the index before. ok says that the account still holds it.
 	holds(a account, now instant, before int, e limiter.Events) (lease int, ok bool)
 
-	// returnedAsSpent reports whether the store has heard of what is spent of a lease that was
-	// returned, so that it has to cancel that.
+	// returnedAsSpent reports whether a return tells the store what was spent of the lease. Then
+	// the store has to cancel what is undone after that.
 	returnedAsSpent() bool
 
-	// outlive is called when the leases are of a count that is no more: it was reset, or another
+	// outlive deals with the leases of a count that is no more. Either it was reset, or another
 	// incarnation of the store has replied, which does not know of them.
 	outlive(h *hot, reset bool)
 }
@@ -72,6 +72,60 @@ func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 // retire makes all leases expire now.
 func (h *hot) retire() { h.expires = [2]uint16{} }
 
+// spend spends cost events of the leases, the older first, or none when they do not hold as many.
+func (h *hot) spend(r *limiter.Rule, now instant, cost int64) bool {
+	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
+	if older+newer < cost {
+		return false
+	}
+	n := min(older, cost)
+	h.remaining[0] -= int32(n)
+	h.remaining[1] -= int32(cost - n)
+	return true
+}
+
+// held returns the events of the leases, expired ones included, and at least one for a part that
+// accrues.
+func (h *hot) held() int64 {
+	n := max(0, int64(h.remaining[0])) + max(0, int64(h.remaining[1]))
+	if h.share > 0 {
+		n = max(1, n)
+	}
+	return n
+}
+
+// leased returns the events that may be spent.
+func (h *hot) leased(r *limiter.Rule, now instant) int64 {
+	return h.usable(r, 0, now) + h.usable(r, 1, now)
+}
+
+// usable returns the events of a lease that may be spent.
+func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
+	n := int64(h.remaining[lease])
+	if lease == 1 && h.share > 0 {
+		n += h.accrued(r, now)
+	}
+	if n > 0 && h.usableFor(lease, now) > 0 {
+		return n
+	}
+	return 0
+}
+
+// usableFor returns for how many µs a lease may still be spent.
+func (h *hot) usableFor(lease int, now instant) int64 {
+	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
+}
+
+// newest returns how many events are left of the lease that expires last, and how long it lasts.
+func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
+	for i := range h.remaining {
+		if n := h.usable(r, i, now); n > 0 {
+			left, lasts = n, h.usableFor(i, now)
+		}
+	}
+	return left, lasts
+}
+
 // spent is what a take has spent of leases.
 type spent struct {
 	leases      [2]limiter.Events // by the instant at which the store granted them
@@ -90,9 +144,9 @@ func (a account) spentSince(before [2]int32, now instant) (s spent) {
 }
 
 // takeBack undoes a take that has spent s. Events go back to their lease while the account holds
-// it. Those of other leases are returned to the store, or canceled: as of its newest reply, or if
-// the take was a while ago, as of the instant at. lost are the events that another incarnation of
-// the store has granted, as it cannot take them back.
+// it. The store is to hear of the others, which are returned or canceled. It cancels them as of the
+// instant at, or if that is 0, as of its newest reply. lost are events that another incarnation of
+// the store has granted: it cannot take them back.
 func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Instant) (returns pendingReturns, lost int64) {
 	if at == 0 {
 		at = a.seenAt

@@ -128,7 +128,7 @@ func TestRetire(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	a := accountAfter(r, now, now, 1, 9)
 	var d limiter.Decision
-	if leased, _ := a.outstanding(); leased != 9 {
+	if leased := a.held(); leased != 9 {
 		t.Errorf("leased = %d, want 9", leased)
 	}
 	a.retire()

@@ -1,10 +1,6 @@
 package lease
 
-import (
-	"math"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
-)
+import "github.com/fleetlimit/fleetlimit/limiter"
 
 // takeInOutage decides a take that the store could not decide, by Rule.OnOutage. nodes is how many
 // nodes share the limit. What only the store can admit can be tried again at retry.
@@ -38,16 +34,9 @@ func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes in
 	d.Breach = !d.OK && a.breaches(r, now)
 }
 
-// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage.
-// It shows demand as one with a request does.
-func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
-	a.updateDemand(r, now, cost)
-	a.noteRequest(now)
-}
-
 // leftOf returns how many events the local bucket has. At the beginning of an outage, they are no
-// more than are known to be left. The bucket goes on to lack what it lacks when a reply of the store
-// ends the outage: such a reply may be late, or be followed by others that are.
+// more than are known to be left. A reply of the store ends the outage and does not fill the
+// bucket: the next reply may be late again.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant) int64 {
 	if events, took := bucket.Accrue(a.sinceLocal(now)); a.localAt == 0 || events >= bucket.Capacity-a.local {
 		a.local, a.localAt = bucket.Capacity, now
@@ -71,8 +60,8 @@ func (c *cold) localLacks(bucket limiter.LocalBucket, now instant) bool {
 	return c.localAt != 0 && c.local < bucket.Capacity-accrued
 }
 
-// undoInOutage undoes a take that takeInOutage has admitted. A bucket that a reply has ended since
-// does not get it back.
+// undoInOutage undoes a take that takeInOutage has admitted. After a reply that has ended the
+// outage, the local bucket does not get it back.
 func (a account) undoInOutage(cost int64) {
 	if a.inOutage {
 		a.local += cost
@@ -85,68 +74,14 @@ func (a account) atLocalLimit(now instant) bool {
 	return a.inOutage && a.local < 1 && now.since(a.idleSince(now)) < idleFor
 }
 
-// addDebt notes that cost events were admitted at now which the store has not debited, and will not
-// debit by a request under way. The next request settles the whole debt, as far as there are events
-// left: else the key could use them again. A debt is told once. It is dropped if the outcome of that
-// is unknown. It is one limit at most: addDebt returns how many events it drops.
-func (a account) addDebt(r *limiter.Rule, now instant, cost int64) (dropped int64) {
-	if dropped = a.dropPassedDebt(r, now); a.debt == 0 {
-		a.debtAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+// chargeInOutage charges cost events to the local bucket, which may then lack more than its
+// capacity.
+func (a account) chargeInOutage(r *limiter.Rule, now instant, cost int64, nodes int) {
+	if r.OnOutage != limiter.OutageLocal {
+		return
 	}
-	debt := min(int64(a.debt)+cost, r.Capacity(), limiter.MaxMore)
-	dropped += int64(a.debt) + cost - debt
-	a.debt = uint32(debt)
-	return dropped
-}
-
-// dropPassedDebt drops the debt of a window that has passed, or that a bucket has got back since, but
-// not while a request may settle it. It returns how many events it drops.
-func (a account) dropPassedDebt(r *limiter.Rule, now instant) (dropped int64) {
-	if a.debt == 0 || a.requesting {
-		return 0
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
 	}
-	if dropped = a.passedDebt(r, now); dropped > 0 && dropped < int64(a.debt) {
-		took := math.Ceil(float64(dropped) / float64(a.debt) * float64(a.debtAge(now)) / 1000)
-		a.debtAfter = uint32(min(float64(a.debtAfter)+took, math.MaxUint32))
-	}
-	return a.reduceDebt(dropped)
-}
-
-// debtAge returns how long ago the first event of the debt was admitted, in µs.
-func (a account) debtAge(now instant) int64 {
-	return a.sinceBase(now) - int64(a.debtAfter)*1000
-}
-
-// passedDebt returns how many events of the debt have left the window since.
-//
-// Only their number is known, and when the first and the newest were admitted. Unless a fixed
-// window has passed, those between are assumed to be evenly spread. So the debt of a key in steady
-// use is what it used in the last window.
-func (a account) passedDebt(r *limiter.Rule, now instant) int64 {
-	age, window := a.debtAge(now), r.FillTime().Microseconds()
-	passed := age - window
-	switch {
-	case r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0:
-		if r.UntilNext(a.seenAt+limiter.Instant(a.debtAfter)*1000) > age {
-			return 0
-		}
-		return int64(a.debt)
-	case passed >= 0 && a.sinceRequest(now) >= window:
-		return int64(a.debt)
-	case passed > window/debtSteps:
-		return int64(float64(passed) / float64(age) * float64(a.debt))
-	}
-	return 0
-}
-
-// debtSteps is in how many steps the debt of a window is dropped. With more, it would matter that
-// debtAfter is rounded to ms.
-const debtSteps = 64
-
-// reduceDebt notes that events of the debt are settled or dropped. It returns how many there were
-// still.
-func (h *hot) reduceDebt(events int64) (were int64) {
-	were = min(events, int64(h.debt))
-	h.debt -= uint32(were)
-	return were
+	a.local = a.leftOf(r.InOutage(nodes), r, now) - cost
 }

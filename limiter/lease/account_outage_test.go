@@ -278,7 +278,7 @@ func TestOweInSteadyUse(t *testing.T) {
 			newest := instant(now)
 			for ; total < 5*events; total++ {
 				newest += instant(60 * sec / events)
-				a.noteRefusal(r, newest, 1)
+				a.noteRequest(r, newest, 1)
 				dropped += a.addDebt(r, newest, 1)
 				if want := min(total+1, events); int64(a.debt) < want*97/100-1 || int64(a.debt) > want {
 					t.Fatalf("%v, limit of %d: owed after %d = %d, want %d", algorithm, events, total+1, a.debt, want)
@@ -300,7 +300,7 @@ func TestOweDuringRequest(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, slidingWindowLog, limiter.Limit{Events: 60, Window: time.Minute})
 	a := accountAfter(r, now, at, 1, 0)
-	a.noteRefusal(r, now, 10)
+	a.noteRequest(r, now, 10)
 	a.addDebt(r, now, 10)
 	a.request(r, now+59*sec, 0, 10, new(limiter.LeaseRequest))
 	a.addDebt(r, now+61*sec, 5)

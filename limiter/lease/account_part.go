@@ -13,40 +13,38 @@ type bucketParts struct{}
 var _ leaseKind = bucketParts{}
 
 const (
-	// partFactor is how many times the demand the share of a part is, so that a part is rarely spent
-	// before it ends. A bucket that is far from full has none to spare: see pressed.
+	// The share of a part is partFactor times the demand, so that a part is rarely spent before it
+	// ends. A bucket that is far from full has nothing to spare: see pressed.
 	partFactor = 1.5
 
-	// partEvents is how many events a part has at once, in takes; fewEvents that of a small bucket, in
-	// which what nodes hold when a burst ends is missed more. A large bucket that is nearly full lends
-	// a fraction of it, if that is more.
+	// A part has partEvents events at once, in takes. That of a small bucket has fewEvents: what
+	// nodes hold when a burst ends is missed more there. A bucket that is nearly full lends one in
+	// partFraction of its events, if that is more.
 	partEvents, fewEvents = 8, 4
 	partFraction          = 500
 
-	// lowPart is which fraction of the events at once is left when a part is renewed.
+	// A part is low when one in lowPart of its events at once is left.
 	lowPart = 6
 
-	// partDue is after which part of its time a part is renewed or returned, in eighths.
+	// A part is renewed or returned after partDue eighths of its time.
 	partDue = 7
 
-	// renewable is how many events takes have to spend of a part, so that it is renewed although the
-	// bucket has enough.
+	// Where the bucket has enough, a part is renewed only if takes spend renewable events of it.
 	renewable = 5
 
-	// A bucket that is scarce for less than longBurst µs lends nothing to up to fewNodes nodes: each
-	// event that they hold at the end of a burst is missed. More nodes would need more calls than
-	// that is worth.
+	// A bucket lends nothing to a fleet of fewNodes nodes or fewer before it has been scarce for
+	// longBurst µs: each event that they hold at the end of a burst is missed. More nodes would
+	// need more calls than that is worth.
 	longBurst = 500_000
 	fewNodes  = 8
 
-	// A part that no take has come for is returned: after idlePart µs and idleGaps times the mean time
-	// between two events, and after one eighth of the time of the part.
+	// A part that no take comes for is returned after the longest of idlePart µs, one eighth of its
+	// time, and idleGaps times the mean time between two events.
 	idlePart = 250_000
 	idleGaps = 8
 
-	// recentHorizon is how long the recent demand remembers, in µs. A key that was quiet for a while
-	// has less demand than by the longer average, and one that is used in bursts has less than by
-	// the short one. The smaller counts.
+	// recentHorizon is how long the recent demand remembers, in µs. The smaller of the two demands
+	// counts: the recent one after a quiet time, the other one in a burst.
 	recentHorizon = 2_000_000
 
 	// otherLimit is set in the share of a part that was granted under another limit. What it has
@@ -63,10 +61,10 @@ func (h *hot) demandRate(r *limiter.Rule) float64 {
 	return min(float64(h.recent)/recentHorizon, float64(h.demand)/float64(demandHorizon*r.LeaseTime()))
 }
 
-// pressed reports whether the bucket was so far from full that what is lost is missed.
+// pressed reports whether more than a fifth of the bucket was used, so that what is lost is missed.
 func (h *hot) pressed(r *limiter.Rule) bool { return 5*h.used > r.Capacity() }
 
-// scarce reports whether little was left of the bucket by the newest reply.
+// scarce reports whether less than a quarter of the bucket was left by the newest reply.
 func (h *hot) scarce(r *limiter.Rule) bool { return 4*(r.Capacity()-h.used) < r.Capacity() }
 
 // noteScarcity notes that a reply of the instant at is about to take the place of the newest one.
@@ -261,8 +259,8 @@ func (bucketParts) shouldRenew(a account, r *limiter.Rule, now instant) bool {
 	return a.partIsDue(now) && a.demandRate(r)*float64(8*lasts) >= renewable
 }
 
-// keepOfPart returns how many events takes may spend until the reply to a request. They are of those
-// that were granted at once: these the store goes on to count as held.
+// keepOfPart returns how many events takes may spend until the reply to a request. They are of
+// those that were granted at once, as the store goes on counting these as held.
 func (h *hot) keepOfPart(r *limiter.Rule, now instant, roundTrip int64) int64 {
 	demand := h.demandRate(r) * float64(roundTrip)
 	if demand < sparse {
@@ -271,8 +269,8 @@ func (h *hot) keepOfPart(r *limiter.Rule, now instant, roundTrip int64) int64 {
 	return min(h.usable(r, 1, now), int64(h.granted[1]), int64(math.Ceil(2*demand)))
 }
 
-// nextOfPart returns when the part has accrued as much as a take of cost events still lacks, or when
-// it ends.
+// nextOfPart returns when the part has accrued as much as a take of cost events still lacks, or
+// when it ends.
 func (a account) nextOfPart(r *limiter.Rule, now instant, cost int64) instant {
 	ends := now.plus(a.usableFor(1, now))
 	lacks := cost - a.usable(r, 0, now) - int64(a.remaining[1])

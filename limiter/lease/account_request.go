@@ -23,9 +23,8 @@ func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l 
 		Rule: r, Key: l.Key, Nodes: l.Nodes, Need: need, More: more,
 		Seen: limiter.Events{At: a.seenAt, N: a.used}, Incarnation: uint64(a.incarnation),
 	}
-	a.updateDemand(r, now, need+more)
 	a.requesting = true
-	a.noteRequest(now)
+	a.noteRequest(r, now, need+more)
 }
 
 // requestRefill fills in a request that no take waits for, as the leases run low or expire. It
@@ -44,6 +43,37 @@ func (a account) hasNews(r *limiter.Rule, now instant) bool {
 	return !a.requesting && (expired || a.debt > 0)
 }
 
+// needsRefill reports whether a request should be sent in the background, before takes have to
+// wait: there is a debt, the lease is low, or it expires soon.
+func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
+	switch {
+	case h.requesting:
+		return false
+	case h.debt > 0:
+		return true
+	}
+	return kindOf(r).isLow(h, r, now, roundTrip)
+}
+
+// demandHorizon is for how many lease times demand is remembered.
+const demandHorizon = 2
+
+// noteRequest notes that a request is sent at now, for takes of this many events. It adds them to
+// the demand, and those that were spent since the newest request. A take that has no request, as
+// the lender is known to be in an outage, shows demand all the same.
+func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
+	elapsed := float64(a.sinceRequest(now))
+	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
+	a.demand += float32(a.taken) + float32(events)
+	a.recent *= float32(math.Exp(-elapsed / recentHorizon))
+	a.recent += float32(a.taken) + float32(events)
+	a.taken = 0
+	if a.base == 0 {
+		a.rebase(now)
+	}
+	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+}
+
 // applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
 // for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
 // remembered if the limit has changed since the request, or if unreturned is set: this node still
@@ -53,7 +83,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	newWindow := a.seenAt == 0 ||
 		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(a.seenAt) <= int64(d.At-a.seenAt)
 	a.requesting = false
-	if l.Incarnation != uint64(a.incarnation) { // it does not know the leases, or has lost them: they cannot go back
+	if l.Incarnation != uint64(a.incarnation) { // it has not granted the leases
 		a.grantedAt = [2]limiter.Instant{}
 		kindOf(r).outlive(a.hot, false)
 	}
@@ -87,7 +117,8 @@ func (a account) applyOlderReply(r *limiter.Rule, sent, now instant, l *limiter.
 		granted = 0
 	}
 	a.applyGrant(r, sent, now, l, granted)
-	a.shown = min(a.shown+l.Served, r.Capacity()) // until the waiters are served: the newest reply has counted them
+	// Until the waiters are served. The newest reply has counted them.
+	a.shown = min(a.shown+l.Served, r.Capacity())
 }
 
 // olderThanNewest reports whether the reply to l is older than the newest one. asked is the
@@ -107,4 +138,36 @@ func (a account) applyGrant(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	if l.Granted+l.GrantedShare > 0 {
 		kindOf(r).add(a, r, sent, now, l, granted)
 	}
+}
+
+// sinceBase returns how long ago base was, in µs.
+func (h *hot) sinceBase(now instant) int64 { return max(0, now.since(h.base)) }
+
+// requestedAt returns when the newest request was sent, in whole ms.
+func (a account) requestedAt() instant {
+	return a.base.plus(int64(a.requestedAfter) * 1000)
+}
+
+// sinceRequest returns how long ago the newest request was sent, in µs.
+func (a account) sinceRequest(now instant) int64 {
+	return max(0, now.since(a.requestedAt()))
+}
+
+// idleSince returns when the account was last used, as far as it can tell at now.
+func (a account) idleSince(now instant) instant {
+	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt(), a.localAt))
+}
+
+// rebase makes base, in whole ms, the instant that the account's times count from.
+func (a account) rebase(base instant) {
+	base -= base % 1000
+	later := base.since(a.base)
+	for i := range a.expires {
+		a.expires[i] = uint16(max(0, int64(a.expires[i])-later/1000))
+	}
+	a.arrivedAfter = uint32(max(0, int64(a.arrivedAfter)-later))
+	a.shownAt -= float32(later)
+	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
+	a.debtAfter = uint32(max(0, int64(a.debtAfter)-later/1000))
+	a.base = base
 }

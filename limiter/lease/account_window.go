@@ -12,6 +12,25 @@ type windowLeases struct{}
 
 var _ leaseKind = windowLeases{}
 
+const (
+	// Far from the limit, the size of a lease is the expected demand and its square root, less
+	// seldomSpent. Random arrivals vary by the square root. So one event is wanted where 0.7 are
+	// expected: with that demand it is spent every second time (1 - e^-0.7 = 0.5). With less,
+	// returning it costs the store more requests than it saves.
+	seldomSpent = 0.5
+
+	// A log leases events where leastOfLog are expected, and up to moreOfLog more the nearer the
+	// limit is. A smaller lease saves less than it costs, as leased events count for longer.
+	leastOfLog, moreOfLog = 2, 4
+
+	// A lease is low when one in lowParts of its expected demand, or of the usual lease time, is
+	// left.
+	lowParts = 8
+
+	// maxWant bounds what is wanted at a time.
+	maxWant = 1 << 30
+)
+
 func (windowLeases) fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
 	for i := range a.remaining {
 		if a.remaining[i] > 0 && (l.Need > 0 || a.usable(r, i, now) == 0) {
@@ -50,7 +69,7 @@ func (windowLeases) add(a account, r *limiter.Rule, sent, _ instant, l *limiter.
 
 // addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
 // requests no third, but a take that is undone meanwhile may bring one back. Then the two become
-// one, which expires and is named as the older.
+// one, with the name and the end of the older one.
 func (a account) addLease(events int64, granted limiter.Instant, expires int64) {
 	if a.remaining[0] == 0 {
 		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
@@ -70,8 +89,8 @@ func leaseSize(events int64) uint32 { return uint32(min(events, math.MaxInt32)) 
 
 func (windowLeases) isLow(h *hot, r *limiter.Rule, now instant, _ int64) bool {
 	left, lasts := h.newest(r, now)
-	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
-		return false
+	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts {
+		return false // without further calculation, as mostly: no lease is twice as long as usual
 	}
 	return h.want(r, now) > 0
 }
@@ -125,13 +144,14 @@ func (windowLeases) holds(a account, _ instant, _ int, e limiter.Events) (lease 
 	case a.grantedAt[0]:
 		return 0, a.canTakeBack(0)
 	case a.grantedAt[1]:
-		return 1, a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1) // an older one was spent before the first came
+		// An older lease was spent before the first one came.
+		return 1, a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1)
 	}
 	return 0, false
 }
 
-// canTakeBack reports whether events may go back to a lease. They must not revive one that is spent
-// while the other is held and a third is requested.
+// canTakeBack reports whether events may go back to a lease. They must not revive a spent lease
+// while the other one is held and a third is requested.
 func (h *hot) canTakeBack(lease int) bool {
 	return h.remaining[lease] > 0 || h.remaining[1-lease] == 0 || !h.requesting
 }
@@ -143,4 +163,97 @@ func (windowLeases) outlive(h *hot, reset bool) {
 	if reset {
 		h.retire()
 	}
+}
+
+// want returns how many events to lease beyond those that are kept. It is 0 while the newest lease
+// is not low.
+func (h *hot) want(r *limiter.Rule, now instant) int64 {
+	if !r.Leases() || h.remaining[0] > 0 && h.remaining[1] > 0 {
+		return 0
+	}
+	left, lasts := h.newest(r, now)
+	next := h.nextLasts(r, now)
+	expected := h.expected(r, next)
+	if float32(left) > expected/lowParts && (lasts > r.LeaseTime()/lowParts || next < 2*lasts) {
+		return 0
+	}
+	return max(0, h.sizeFor(r, now, expected)-h.keepDuringRefill(r, left, lasts))
+}
+
+// sizeFor returns the size of a lease of which expected events will probably be spent. Near the
+// limit, it is only what is nearly always spent. In a log it is nothing there, as leased events
+// count for longer than those spent at once.
+func (h *hot) sizeFor(r *limiter.Rule, now instant, expected float32) int64 {
+	near, deviation := h.nearLimit(r, now), float32(math.Sqrt(float64(expected)))
+	switch {
+	case r.Algorithm.Kind == limiter.SlidingWindowLog && (near || expected < leastOfLog+moreOfLog*h.usedPart(r)):
+		return 0
+	case near:
+		expected -= 1.5 * deviation
+	default:
+		expected += deviation - seldomSpent
+	}
+	return int64(min(expected, maxWant))
+}
+
+// nearLimit reports whether the key is so near to its limit that takes may be denied because of
+// events that other nodes hold and do not spend. Random arrivals vary by the square root of their
+// number; five times that is rarely reached by chance.
+func (h *hot) nearLimit(r *limiter.Rule, now instant) bool {
+	near := 1.0
+	if r.Algorithm.Kind == limiter.SlidingWindowLog {
+		near = 5
+	}
+	return float64(r.Capacity()-h.used) < near*math.Sqrt(float64(r.Capacity())) && !h.windowPassed(r, now)
+}
+
+// usedPart returns which part of the limit was used.
+func (h *hot) usedPart(r *limiter.Rule) float32 { return float32(h.used) / float32(r.Capacity()) }
+
+// keepDuringRefill returns how many of the events of a lease takes may spend until the reply to a
+// refill. It is half of what they will probably spend of it, so that few are left in the end.
+func (h *hot) keepDuringRefill(r *limiter.Rule, left, lasts int64) int64 {
+	return min(left, int64(h.expected(r, lasts)/2))
+}
+
+// expected returns how many events takes will probably spend in us µs.
+func (h *hot) expected(r *limiter.Rule, us int64) float32 {
+	return h.demand * float32(us) / float32(demandHorizon*r.LeaseTime())
+}
+
+// lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
+func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
+	left, lasts := h.newest(r, now)
+	return h.debt == 0 && lasts > us && h.expected(r, us) < float32(left)+0.5
+}
+
+// nextLasts returns how long a lease that is requested now will last, in µs.
+func (h *hot) nextLasts(r *limiter.Rule, now instant) int64 {
+	if h.seenAt == 0 {
+		return r.LeaseTime()
+	}
+	if slot := r.LeaseSlot(); slot > 0 {
+		return 2*slot - int64(h.storeTime(now))%slot - r.LeaseMargin()
+	}
+	return min(r.LeaseTime(), h.untilNext(r, now))
+}
+
+// storeTime returns what the store's clock reads at now, or a little more.
+func (h *hot) storeTime(now instant) limiter.Instant {
+	return h.seenAt + limiter.Instant(h.sinceBase(now))
+}
+
+// untilNext returns how long it is to the next window or sub-window, in µs, as far as the node
+// knows.
+func (h *hot) untilNext(r *limiter.Rule, now instant) int64 {
+	if h.seenAt == 0 {
+		return r.Period()
+	}
+	return r.UntilNext(h.storeTime(now))
+}
+
+// windowPassed reports whether a fixed window has ended since the newest reply, so that what was
+// used in it no longer counts.
+func (h *hot) windowPassed(r *limiter.Rule, now instant) bool {
+	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(h.seenAt) <= h.sinceBase(now)
 }

@@ -2,8 +2,7 @@ package lease
 
 import (
 	"bytes"
-	"errors"
-	"math/rand/v2"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 type call struct {
 	key      []byte
 	sent     instant
-	written  atomic.Int64 // the uptime at which it was written to the network last; 0: it was not yet
+	written  atomic.Int64 // the uptime at which it was last written to the network; 0: never
 	targets  []target
 	requests []limiter.LeaseRequest
 
@@ -34,7 +33,7 @@ type target struct {
 	queue       *queue // nil: the account was removed, and nobody waits
 	content     content
 	incarnation uint64 // of the lender that the request is for
-	debt        int64  // events of LeaseRequest.More that settle the debt of the account
+	told        int64  // events of the debt of the account that LeaseRequest.More settles
 }
 
 func newCall(key []byte, now instant) *call {
@@ -47,6 +46,15 @@ func newCall(key []byte, now instant) *call {
 // key.
 func (c *call) hasRoomFor(key []byte) bool {
 	return !c.background && len(c.requests) < limiter.MaxLeaseRequests && bytes.Equal(c.key, key)
+}
+
+// overdueAt returns when the reply to c is late, as an uptime, if it may take that long from the
+// instant at which c was written: never, while that has not happened.
+func (c *call) overdueAt(within time.Duration) time.Duration {
+	if written := time.Duration(c.written.Load()); written != 0 {
+		return written + within
+	}
+	return math.MaxInt64
 }
 
 // addLocked adds a request for the account a, which has none under way with the content of t.
@@ -79,41 +87,13 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 		l.Want, l.Share = 0, 0
 	}
 	if a.debt > 0 {
-		t.debt = int64(a.debt)
-		l.More += t.debt
+		t.told = int64(a.debt)
+		l.More += t.told
 	}
 	if q := t.queue; q != nil {
-		t.zone.store.stats.lost.Add(uint64(q.returns.moveTo(l)))
-		q.requests[everything].bare = !l.ChangesCount() && t.debt == 0
+		t.zone.store.stats.lost.Add(uint64(q.pending.moveTo(l)))
+		q.underWay[everything].bare = !l.ChangesCount() && t.told == 0
 	}
-}
-
-// queueLocked returns the queue of the account, or nil when it has no request under way.
-func (l *location) queueLocked() *queue {
-	return l.shard.State.queues[name{l.key.ID, string(l.key.Text)}]
-}
-
-// requestLocked has c carry a request for the account a and its queue q, which may be new.
-func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, as content) {
-	st := &l.shard.State
-	if st.queues == nil {
-		st.queues = make(map[name]*queue)
-	}
-	if !q.busy() {
-		st.queues[name{l.key.ID, string(c.key)}] = q
-	}
-	l.zone.rules.add(r)
-	t := target{location: *l, queue: q, content: as}
-	t.key.Text = c.key
-	c.addLocked(t, a, r)
-}
-
-// endRequestLocked notes that the account has no request under way any more.
-func (l *location) endRequestLocked(q *queue) {
-	if q.drained != nil {
-		q.drained.done()
-	}
-	delete(l.shard.State.queues, name{l.key.ID, string(l.key.Text)})
 }
 
 // beginLocked returns a call for the account a that nobody waits for. full means that there are as
@@ -147,11 +127,11 @@ func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now ins
 // the call for it.
 func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
 	if q := l.queueLocked(); q != nil {
-		q.returns.add(returns)
+		q.pending.add(returns)
 		return nil
 	}
 	c := newCall(l.key.Text, now)
-	l.requestLocked(c, a, r, &queue{returns: returns}, everything)
+	l.requestLocked(c, a, r, &queue{pending: returns}, everything)
 	return c
 }
 
@@ -166,104 +146,6 @@ func (s *Store) send(c *call) {
 		written = func() { c.written.Store(int64(s.uptime())) }
 	}
 	s.lender.Lend(c.requests, written, func(err error) { s.complete(c, err) })
-}
-
-// complete deals with the reply to c.
-func (s *Store) complete(c *call, err error) {
-	now := s.now()
-	took := now.since(c.sent)
-	s.options.Observe(time.Duration(took)*time.Microsecond, err)
-	if err == nil {
-		before := s.roundTrip.Load()
-		s.roundTrip.Store(before + (took-before)/8)
-	}
-	for i := range c.targets {
-		t, l := &c.targets[i], &c.requests[i]
-		s.stats.replied(l, t.incarnation, err)
-		if t.queue == nil {
-			s.stats.settled(t.debt, l, err)
-			continue
-		}
-		next := s.reply(t, l, c.sent, now, err)
-		if next != nil && next.requests[0].Need == 0 { // it takes the place of c
-			next.background, c.background = c.background, false
-		}
-		s.send(next)
-	}
-	if c.background {
-		s.background.end()
-	}
-	if c.latch != nil {
-		c.latch.done()
-	}
-}
-
-// reply applies the reply to l, which was sent at sent, and answers the waiters. It returns the
-// next call, for those that still wait and for what the lender is still to hear.
-func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err error) (next *call) {
-	t.shard.Lock()
-	defer t.shard.Unlock()
-	a, _ := t.findLocked() // an account with a request under way stays
-	q := t.queue
-	waiters := q.requests[t.content].waiters
-	dropped, debt := t.endDropLocked()
-	q.requests[t.content] = underWay{}
-	if err != nil {
-		a.requesting = q.busy()
-		if !errors.Is(err, limiter.ErrNotAsked) {
-			s.stats.settled(a.reduceDebt(debt), l, err)
-		}
-		lost, late := q.fail(waiters, err)
-		s.stats.lost.Add(uint64(lost))
-		s.addDebt(a, l.Rule, now, late)
-		if !a.requesting {
-			t.endRequestLocked(q)
-		}
-		s.backOffLocked(&t.location, a, now)
-		return nil
-	}
-	t.clearBackoffLocked()
-	q.cancelUnused(waiters, l, t.debt)
-	if a.olderThanNewest(l, t.incarnation) {
-		a.applyOlderReply(l.Rule, sent, now, l)
-	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.returns.any())
-	}
-	a.requesting = q.busy()
-	if l.Need == 0 || l.Served > 0 { // else nothing was debited
-		a.served(min(t.debt, l.Served))
-		s.stats.settled(a.reduceDebt(debt), l, nil)
-	}
-	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
-	a.drop(r, dropped)
-	s.addDebt(a, r, now, q.serve(waiters, a, r, l, t.debt, now))
-	if t.zone.closed.Load() {
-		a.retire()
-	}
-	t.zone.dropPassed(a, r, now)
-	if _, at := a.nextReturn(r, now); l.Granted+l.GrantedShare > 0 && at > 0 && !a.watched {
-		a.watched = a.hasPart()
-		s.wheel.add(due{at, t.zone, t.key.Hash})
-	}
-	content, free := q.next(a)
-	switch {
-	case content == everything && (!q.empty() || a.hasNews(r, now)), free && len(q.waiting) > 0:
-		next = newCall(l.Key, now)
-		next.addLocked(target{location: t.location, queue: q, content: content}, a, r)
-	case !a.requesting:
-		t.endRequestLocked(q)
-	}
-	return next
-}
-
-// jitterOf returns for how many µs too long the denial in the reply to l is remembered, if it has
-// one.
-func jitterOf(l *limiter.LeaseRequest) int64 {
-	denied := *l
-	if d := l.Denial(); d != nil {
-		denied.Decision = *d
-	}
-	return rand.Int64N(denied.Jitter() + 1)
 }
 
 const (

@@ -8,9 +8,9 @@ import (
 )
 
 // Charge implements [limiter.Store]. What the account of a key has leased is spent first, as it is
-// debited already. The lender is charged the rest. What it could not be asked for is charged to the
-// local bucket of the outage, which may lack any number of events, and is debt of the account: that
-// is at most one limit.
+// debited already. The lender is charged the rest. If it fails, the rest is charged to the local
+// bucket, which may then lack any number of events. If it was not asked, the rest is also debt of
+// the account, of which there is one limit at most.
 func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var rest []limiter.Take
 	for _, k := range takes {
@@ -26,13 +26,9 @@ func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter
 	}
 	err := s.lender.Charge(ctx, now, rest)
 	for _, k := range rest {
-		z := s.zoneOf(k.Rule)
-		if z == nil {
-			continue
+		if l, ok := s.locate(k.Rule, k.Key); ok {
+			l.withAccount(func(a account) { s.noteChargeLocked(&l, a, &k, s.now(), err) })
 		}
-		var l location
-		l.locate(z, k.Rule.ID, k.Key)
-		l.withAccount(func(a account) { s.noteChargeLocked(&l, a, &k, s.now(), err) })
 	}
 	return err
 }
@@ -44,12 +40,8 @@ func (s *Store) noteChargeLocked(l *location, a account, k *limiter.Take, now in
 		return
 	}
 	a.chargeInOutage(k.Rule, now, k.Cost, s.options.OutageNodes())
-	if !errors.Is(err, limiter.ErrNotAsked) {
-		return
-	}
-	s.addDebt(a, k.Rule, now, k.Cost)
-	if l.queueLocked() == nil {
-		s.backOffLocked(l, a, now)
+	if errors.Is(err, limiter.ErrNotAsked) {
+		s.oweLocked(l, a, k.Rule, now, k.Cost)
 	}
 }
 
@@ -66,7 +58,7 @@ func (a account) chargeLeases(r *limiter.Rule, now instant, cost int64) (spent i
 	return spent
 }
 
-// charged notes that the store has consumed cost events more.
+// charged notes that the store was charged cost events.
 func (a account) charged(cost int64) {
 	a.used = min(a.used+cost, maxUsed)
 	a.shown = max(0, a.shown-cost)
@@ -74,15 +66,3 @@ func (a account) charged(cost int64) {
 
 // maxUsed bounds what is known to be used, so that nothing overflows.
 const maxUsed = limiter.MaxEvents
-
-// chargeInOutage charges cost events to the local bucket, which may then lack more than its
-// capacity.
-func (a account) chargeInOutage(r *limiter.Rule, now instant, cost int64, nodes int) {
-	if r.OnOutage != limiter.OutageLocal {
-		return
-	}
-	if !a.appliesTo(r) {
-		a.switchLimit(r)
-	}
-	a.local = a.leftOf(r.InOutage(nodes), r, now) - cost
-}

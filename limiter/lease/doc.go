@@ -1,7 +1,7 @@
 // Package lease decides takes on this node, from events that the store of a fleet has leased to it.
 // It asks that store, its lender, only where it must. A node spends only what the lender has handed
-// to it: debited events of a window, or a part of a bucket. So any number of nodes together keep the
-// limit while the lender answers.
+// to it: debited events of a window, or a part of a bucket. So any number of nodes together keep
+// the limit while the lender answers.
 //
 // # The path of a take
 //
@@ -18,29 +18,57 @@
 //
 // The first take of a key waits for the lender, for one round trip.
 //
-// An account is a pure calculator: what it may spend, when it sends a request and for how much
-// (account*.go). It knows no lock. The shell has the locks, the waiting and the time:
+// An account is a pure calculator. It knows no lock and no lender:
 //
-//   - take.go decides a request of one take or several; wait.go has takes wait for the lender, and
-//     undo.go returns what they took when another one is denied.
-//   - call.go carries lease requests to the lender and applies the replies; queue.go has the takes
-//     that wait for one account.
-//   - janitor.go attends to accounts that no take comes for, at the time that the wheel says.
+//   - account.go: what it knows and holds, and how it decides a take
+//   - account_lease.go: leases of both kinds, in account_window.go and account_part.go
+//   - account_request.go: its lease requests, and what it learns from the replies
+//   - account_denial.go: the denial that it remembers
+//   - account_remaining.go: what clients are told
+//   - account_outage.go: the local bucket, which decides in an outage
+//   - debt.go: what it admitted in an outage, and the lender is to hear of
+//
+// The shell has the locks, the waiting and the time:
+//
+//   - store.go and zone.go: where the accounts are
+//   - take.go: one take or several, decided together; undo.go: what is given back when one is denied
+//   - wait.go: how takes wait for the lender; turn.go: those that may wait for their turn
+//   - outage.go: takes that the lender cannot decide
+//   - call.go: a call to the lender; queue.go: what waits for it; reply.go: what its reply does
+//   - janitor.go: accounts that no take comes for, and the wheel that says when they are due
+//   - charge.go and refund.go: what a take cost after all; operator.go: what operators change
+//   - drain.go: how a zone is closed
+//
+// # Requests and replies
 //
 // An account with a request under way has a queue: of waiters, and of events that the lender is
-// still to take back. A second request, of what takes need and nothing else, may be under way beside
-// it. Takes that come then wait for the next one. A reply decides all takes that its request
-// carries, so a take waits for two calls at most. Each of them is late once it has not been answered
+// still to take back. A second request may be under way beside it, of what takes need and nothing
+// else. Takes that come then wait for the next one. A reply decides all takes that its request
+// carries, so a take waits for two calls at most. It is late once one of them has not been answered
 // within the timeout of being written.
 //
-// A take that is late is decided by Rule.OnOutage, as in an outage. Its waiter stays: what is served
-// to it stays consumed if it was admitted, and is canceled by the next request if it was not. If an
-// admitted one is not served, it is debt. A take that another zone denied puts what it has
-// spent back into its lease. When the account does not hold that lease any more, it returns events
-// of a window to the lender. Those of a part the lender cancels, as it was told that they are spent.
+// A take that another zone denied puts what it has spent back into its lease. If the account does
+// not hold that lease any more, the lender gets the events. Those of a window are returned to it.
+// Those of a part are canceled, as it was told that they are spent.
 //
 // Calls in the background, which nobody waits for, are bounded. When there are too many, the wheel
-// comes again for debt and for expired leases, and a later take requests what else is wanted.
+// comes again for debt and for expired leases. What else is wanted, a later take requests.
+//
+// # Admitted without the lender
+//
+// In an outage, and when a take is late, Rule.OnOutage decides. What it admits differs in what the
+// lender hears of it:
+//
+//	           when                             the lender hears of it        to undo it
+//	untold     the key has no account           never                         nothing
+//	indebted   the lender was not asked         by the next request, as debt  reduce the debt
+//	carried    a request under way carries it   by that request               its waiter leaves
+//	uncertain  its request has failed           perhaps it has                nothing
+//
+// To undo any of them but the first, the local bucket of the account also gets the events back. A
+// carried take becomes one of the others with the reply: it is debited if the reply serves it, and
+// indebted if not. If its request fails, it is uncertain, or indebted if the lender was not asked.
+// See admission.
 //
 // # Windows and buckets
 //
@@ -48,19 +76,18 @@
 // goes back when it expires.
 //
 // A lease of a bucket is a part of it: some events at once, and a share of the refill, which accrue
-// from the arrival of the reply on (account_part.go). A request for a take that waits returns the
-// whole part, with what was spent of it. A request in the background keeps what takes probably spend
-// until the reply. A part is renewed shortly before it ends, or returned when no take comes for it
-// and the bucket is short of events. What is not returned when it ends is lost. A part of another
-// limit is returned at once, one of another incarnation of the lender is dropped, and one of a count
-// that was reset stays.
+// from the arrival of the reply on. A request for a take that waits returns the whole part, and says
+// what was spent of it. A request in the background keeps what takes probably spend until the reply.
+// A part is renewed shortly before it ends. It is returned when no take comes for it and the bucket
+// is short of events. What is not returned when it ends is lost. A part of another limit is returned
+// at once. A part of another incarnation of the lender is dropped. A part of a count that was reset
+// stays.
 //
 // # Nothing is spent twice
 //
 // A request is never sent again. When it fails, its returns are lost, and so are its grants. Debt is
-// what was admitted in an outage. It is told again only if the lender was certainly not asked, and
-// else dropped. An account is removed when it holds no lease, no debt and no denial, or after all
-// that was returned.
+// told again only if the lender was certainly not asked, and else dropped. An account is removed
+// when it holds no lease, no debt and no denial, or after all that was returned.
 //
 // # Clocks
 //
@@ -69,7 +96,7 @@
 //
 // # Locks
 //
-// A goroutine that waits for the lock of a shard holds no other lock of a shard. Under it, nothing
-// outside the package is called but Lender.Refusal and functions of Options, which do not block,
-// and only the wheel and the rules of a zone are locked.
+// A goroutine that waits for the lock of a shard holds no other lock of a shard. Under it, only the
+// wheel and the rules of a zone are locked. Nothing outside the package is called but Lender.Refusal
+// and functions of Options, which do not block.
 package lease

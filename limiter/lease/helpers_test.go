@@ -231,7 +231,7 @@ func (n node) outstanding(r *limiter.Rule, key string) (leased, debt int64) {
 	p.shard.Lock()
 	defer p.shard.Unlock()
 	if a, ok := p.findLocked(); ok {
-		return a.outstanding()
+		return a.held(), int64(a.debt)
 	}
 	return 0, 0
 }

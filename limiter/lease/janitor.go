@@ -1,6 +1,8 @@
 package lease
 
 import (
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
@@ -34,8 +36,8 @@ func (s *Store) run() {
 	}
 }
 
-// Attend attends to the accounts that are due. Only the caller of a store with Options.Attended calls
-// it, one call after the other.
+// Attend attends to the accounts that are due. Only the caller of a store with Options.Attended
+// calls it, one call after the other.
 func (s *Store) Attend() {
 	now, n := s.now(), s.attended
 	s.attended++
@@ -49,9 +51,9 @@ func (s *Store) Attend() {
 	}
 }
 
-// attend has accounts return expired leases, renew them and tell of their debt, although no take
-// comes, and send the refills that takes have left to the wheel. Accounts that back off do so when
-// their pause is over.
+// attend has the accounts of d return leases that have expired, renew those in use, and tell of
+// their debt. It also sends the refills that takes have left to the wheel. Accounts that back off
+// wait until their pause is over.
 func (s *Store) attend(d due, now instant) {
 	if now < d.at {
 		s.wheel.add(d)
@@ -116,5 +118,141 @@ func (s *Store) sweep(part int, now instant) {
 			return a.idle(r, now, idleFor, nodes)
 		})
 		z.keysAtLimit[part].Store(atLimit)
+	}
+}
+
+const (
+	// tick is the precision of the wheel, in µs. Expired leases should be returned within
+	// limiter.Rule.LeaseMargin, which is shorter for the shortest leases only.
+	tick = 10_000
+
+	// wheelSize is how many ticks the wheel looks ahead: longer than a lease lasts.
+	wheelSize = 1024
+)
+
+// A wheel remembers when to attend to which accounts. It is a ring of ticks, each with the hashes
+// of the keys that are due. So an account costs no timer, and without a lease nothing at all.
+type wheel struct {
+	mu   sync.Mutex
+	next int64 // the tick that is taken next
+	late bool  // some of it was taken before
+	due  [wheelSize][]due
+}
+
+// A due is when to attend to the accounts with a hash: a lease expires, or a pause is over.
+type due struct {
+	at   instant
+	zone *Zone
+	hash uint64
+}
+
+// add has d taken in the first tick that begins after d.at, or in the last that the wheel knows.
+func (w *wheel) add(d due) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := min(max(int64(d.at)/tick+1, w.next), w.next+wheelSize-1)
+	w.due[t%wheelSize] = append(w.due[t%wheelSize], d)
+}
+
+// take appends to all what is due at now, in the order of ticks, but at most most. The rest is
+// taken next time.
+func (w *wheel) take(now instant, most int, all []due) []due {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := int64(now) / tick
+	if first := last - wheelSize + 1; w.next < first {
+		w.next, w.late = first, true
+	}
+	for ; w.next <= last; w.next++ {
+		slot := &w.due[w.next%wheelSize]
+		n := min(len(*slot), most)
+		most -= n
+		all = append(all, (*slot)[:n]...)
+		clear((*slot)[:n]) // of pointers to zones
+		if n < len(*slot) {
+			*slot, w.late = (*slot)[n:], true
+			break
+		}
+		if w.late || cap(*slot) > 4*len(*slot) { // the memory that a rush needed is freed
+			*slot = nil
+		}
+		*slot, w.late = (*slot)[:0], false
+	}
+	return all
+}
+
+// A backoff is a pause of an account in which it sends no request in the background: after a
+// failure, or until the next tick of the wheel, which sends requests together. Invariant: the wheel
+// comes when it is over, or a request is under way whose reply clears it or begins the next one.
+type backoff struct {
+	until    instant
+	failures uint8 // of background requests in a row, before it; at most maxFailures
+	refill   bool  // it is for a refill that waits for the wheel
+}
+
+const (
+	// firstPause is the longest pause after one failure, in µs. It doubles with every further one.
+	firstPause = 125_000
+
+	// maxFailures is how many failures make a difference. After more, a pause lasts up to 2 s.
+	maxFailures = 4
+)
+
+// pause returns for how many µs to pause, where failures counts those before the newest. part is
+// random in [0, 1), so that not all accounts come back at the same time.
+func pause(failures uint8, part float64) int64 {
+	longest := int64(firstPause) << min(failures, maxFailures)
+	return longest - int64(part*float64(longest/2))
+}
+
+// backOffLocked begins a pause of a after a failed request, if a has something to spend or to tell
+// the lender. With debt it is short at first. For leases alone it is long, so that a store that is
+// down is not asked for them all the time.
+func (s *Store) backOffLocked(l *location, a account, now instant) {
+	b := l.shard.State.backoffs[l.key.Hash]
+	switch {
+	case a.settled(): // each take has to wait
+		l.clearBackoffLocked()
+		return
+	case now < b.until: // the failed request was for a waiter
+		return
+	case a.debt > 0:
+		b.until = now.plus(pause(b.failures, rand.Float64()))
+	default:
+		b.until = now.plus(pause(maxFailures, rand.Float64()))
+	}
+	b.failures, b.refill = min(b.failures+1, maxFailures), false
+	s.setBackoffLocked(l, b)
+}
+
+// attendSoonLocked has the wheel come soon, as the background is too full for a call of an account
+// that has news for the lender.
+func (s *Store) attendSoonLocked(l *location, now instant) {
+	if !l.backingOffLocked() {
+		s.setBackoffLocked(l, backoff{until: now})
+	}
+}
+
+func (s *Store) setBackoffLocked(l *location, b backoff) {
+	st := &l.shard.State
+	if st.backoffs == nil {
+		st.backoffs = make(map[uint64]backoff)
+	}
+	st.backoffs[l.key.Hash] = b
+	s.wheel.add(due{b.until, l.zone, l.key.Hash})
+}
+
+// backingOffLocked reports whether the accounts with the hash of l pause, or try again just now.
+func (l *location) backingOffLocked() bool {
+	_, found := l.shard.State.backoffs[l.key.Hash]
+	return found
+}
+
+// clearBackoffLocked ends the pause of the accounts with the hash of l.
+func (l *location) clearBackoffLocked() {
+	st := &l.shard.State
+	delete(st.backoffs, l.key.Hash)
+	if len(st.backoffs) == 0 { // the memory that a rush needed is freed
+		st.backoffs = nil
 	}
 }

@@ -50,18 +50,10 @@ func (s *Store) DropDenial(r *limiter.Rule, key []byte) { s.dropPart(r, key, den
 
 // dropPart drops a part of the account of key under r, if there is one.
 func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
-	z := s.zoneOf(r)
-	if z == nil {
-		return
-	}
-	var l location
-	l.locate(z, r.ID, key)
 	var c *call
-	l.shard.Lock()
-	if a, ok := l.findLocked(); ok {
-		c = s.dropLocked(&l, a, what, s.now())
+	if l, ok := s.locate(r, key); ok {
+		l.withAccount(func(a account) { c = s.dropLocked(&l, a, what, s.now()) })
 	}
-	l.shard.Unlock()
 	s.send(c)
 }
 
@@ -79,8 +71,8 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	}
 	debt := a.reduceDebt(math.MaxInt64)
 	s.stats.debtDropped.Add(uint64(debt))
-	if q != nil && q.requests[everything].call != nil {
-		q.requests[everything].droppedDebt += debt
+	if q != nil && q.underWay[everything].call != nil {
+		q.underWay[everything].droppedDebt += debt
 	}
 	l.zone.dropPassed(a, r, now)
 	if a.hasNews(r, now) {
@@ -89,17 +81,17 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	return nil
 }
 
-// endDropLocked returns what was dropped since the request of t was sent, to which there is a reply
-// now, and how much is left of the debt that it told of.
-func (t *target) endDropLocked() (what dropped, debt int64) {
-	u := &t.queue.requests[t.content]
-	return u.dropped, max(0, t.debt-u.droppedDebt)
+// droppedLocked returns what an operator has had dropped since the request of t was sent, and how
+// much is still owed of the debt that the request told of.
+func (t *target) droppedLocked() (what dropped, owed int64) {
+	u := &t.queue.underWay[t.content]
+	return u.dropped, max(0, t.told-u.droppedDebt)
 }
 
 // drop notes for the requests under way that what is dropped of the account.
 func (q *queue) drop(what dropped) {
-	for i := range q.requests {
-		q.requests[i].dropped = max(q.requests[i].dropped, what)
+	for i := range q.underWay {
+		q.underWay[i].dropped = max(q.underWay[i].dropped, what)
 	}
 }
 
@@ -160,8 +152,7 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 
 // state returns what a knows and holds at now, and changes nothing.
 func (a account) state(r *limiter.Rule, now instant) *limiter.AccountState {
-	_, debt := a.outstanding()
-	st := &limiter.AccountState{Debt: debt, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
+	st := &limiter.AccountState{Debt: int64(a.debt), Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
 	for i := range a.remaining {
 		events := int64(a.remaining[i])
 		if i == 1 && a.share > 0 {

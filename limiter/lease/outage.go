@@ -17,79 +17,103 @@ func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
 		case ctx.Err() == nil && !set.any(denied):
 			s.takeFailed(t, set.now)
 		case t.waiter != nil:
-			t.shard.Lock()
-			if t.waiter.status == waiting {
-				t.queueLocked().leave(t.waiter, false)
-			} else {
-				t.adoptReply() // which has come meanwhile
-			}
-			t.shard.Unlock()
+			t.abandon()
 		}
 	}
 }
 
 // takeFailed decides a take that has failed: by its account, or with all others that have none.
 func (s *Store) takeFailed(t *takeState, now instant) {
-	decide := func(a account) {
-		retry := now.plus(s.options.ProbeEvery.Microseconds())
-		a.takeInOutage(t.Rule, now, t.Cost, s.options.OutageNodes(), retry, &t.Decision)
-		if isLate(t.Err) {
-			t.Decision.Source = limiter.FromLate
-		}
-		if t.state = admitted; !t.Decision.OK {
-			t.state = denied
-		}
-	}
 	if t.waiter != nil || (t.refused || t.waits()) && t.zone != nil {
 		found := t.withAccount(func(a account) {
 			if t.waiter == nil || !t.adoptReply() {
-				decide(a)
-				t.concludeWithoutLender(a, now)
+				s.decideFailed(t, a, now)
+				s.concludeFailedLocked(t, a, now)
 			}
 		})
 		if found {
 			return
 		}
 	}
+	s.takeWithCrowd(t, now)
+}
+
+// An admission is how a take was admitted, if it was. In all ways but the first, Rule.OnOutage has
+// admitted it without an answer of the lender. These ways differ in what the lender hears of it:
+// the package comment compares them.
+type admission uint8
+
+const (
+	debited   admission = iota // by the lender, for a lease or for this take
+	untold                     // by the crowd: the lender never hears of it
+	indebted                   // the lender was not asked: its events are debt of the account
+	carried                    // a request under way carries its waiter, and may serve it
+	uncertain                  // its request has failed, and the lender may have debited it
+)
+
+// decideFailed has a decide t by Rule.OnOutage.
+func (s *Store) decideFailed(t *takeState, a account, now instant) {
+	retry := now.plus(s.options.ProbeEvery.Microseconds())
+	a.takeInOutage(t.Rule, now, t.Cost, s.options.OutageNodes(), retry, &t.Decision)
+	if isLate(t.Err) {
+		t.Decision.Source = limiter.FromLate
+	}
+	if t.state = admitted; !t.Decision.OK {
+		t.state = denied
+	}
+}
+
+// concludeFailedLocked notes how t was admitted, if its account a has admitted it by Rule.OnOutage.
+func (s *Store) concludeFailedLocked(t *takeState, a account, now instant) {
+	waits := t.waiter != nil && t.waiter.status == waiting
+	switch {
+	case waits && t.waiter.leave(t.state == admitted):
+		t.admission = carried
+	case t.state == denied:
+	case waits || t.wasNotAsked():
+		t.admission = indebted
+		s.oweLocked(&t.location, a, t.Rule, now, t.Cost)
+	default:
+		t.admission = uncertain
+	}
+}
+
+// wasNotAsked reports whether the lender was certainly not asked for t, which has failed.
+func (t *takeState) wasNotAsked() bool {
+	err := t.Err
+	if t.waiter != nil {
+		err = t.waiter.err // t.Err may say that the set gave up
+	}
+	return t.refused || errors.Is(err, limiter.ErrNotAsked)
+}
+
+// admissionLocked returns how t was admitted, as of now: the request that has carried it may have
+// ended.
+func (t *takeState) admissionLocked() admission {
+	if t.admission != carried {
+		return t.admission
+	}
+	switch t.waiter.status {
+	case late:
+		return carried
+	case served:
+		return debited
+	case becameDebt:
+		return indebted
+	}
+	return uncertain
+}
+
+// takeWithCrowd has the crowd decide a take that has failed.
+func (s *Store) takeWithCrowd(t *takeState, now instant) {
 	z, _ := t.Rule.Zone.(*Zone) // which may be closed
 	if z == nil {
 		z = new(Zone)
 	}
-	z.crowd.decide(t.Rule, decide)
-	if t.state == admitted { // without an account, nobody tells the lender
+	z.crowd.decide(t.Rule, func(a account) { s.decideFailed(t, a, now) })
+	if t.state == admitted {
+		t.admission = untold
 		s.stats.debt.Add(uint64(t.Cost))
 		s.stats.debtDropped.Add(uint64(t.Cost))
 	}
-}
-
-// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted:
-// by the request under way that carries its waiter, or else by a later one, as debt.
-func (t *takeState) concludeWithoutLender(a account, now instant) {
-	w, debt := t.waiter, int64(0)
-	switch {
-	case w != nil && w.status == waiting:
-		debt = t.queueLocked().leave(w, t.state == admitted)
-	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked) ||
-		w == nil && errors.Is(t.Err, limiter.ErrNotAsked)):
-		debt = t.Cost
-	}
-	if debt > 0 {
-		t.indebted = true
-		t.zone.store.addDebt(a, t.Rule, now, debt)
-		if t.queueLocked() == nil {
-			t.zone.store.backOffLocked(&t.location, a, now)
-		}
-	}
-}
-
-// isLate reports whether err means that the lender has not answered in time.
-func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
-
-// addDebt adds cost events to the debt of a, and counts them.
-func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
-	if cost == 0 {
-		return
-	}
-	s.stats.debt.Add(uint64(cost))
-	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
 }

@@ -1,8 +1,6 @@
 package lease
 
 import (
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -15,15 +13,15 @@ import (
 // carries what takes need, and nothing else: see overlaps. Takes that come while no request can be
 // sent wait for the next one.
 type queue struct {
-	requests [2]underWay
-	waiting  []*waiter // for the next request
+	underWay [2]underWay // by content
+	waiting  []*waiter   // for the next request
 
-	returns pendingReturns // for the next requests with everything
+	pending pendingReturns // for the next requests with everything
 
 	drained *latch // is done when no request is under way any more; may be nil
 }
 
-// A content is what a request carries. It is an index of queue.requests.
+// A content is what a request carries. It is an index of queue.underWay.
 type content uint8
 
 const (
@@ -52,27 +50,58 @@ type waiter struct {
 	status   waiterStatus
 	decision limiter.Decision
 	err      error
-	spent    spent // if the account decided. If the lender did, only the incarnation is set
-	used     int64 // if the lender decided: what it had counted after that
+	spent    spent // of leases, if the account has decided
+
+	// If the lender has served it:
+	incarnation uint64 // of the lender
+	used        int64  // what it had counted after that
 }
 
 type waiterStatus uint8
 
 const (
-	waiting  waiterStatus = iota
-	late                  // nobody waits any more, but the take was admitted: what is served to it stays consumed
-	gone                  // nobody waits any more: what is served to it is canceled
-	indebted              // as late, but the lender does not serve it: its events are debt
-	served                // by the lender, as decision says
-	replied               // the account decides it, as decision says, or err is set
+	waiting    waiterStatus = iota
+	late                    // nobody waits any more, but it was admitted: what is served stays
+	gone                    // nobody waits any more: what is served to it is canceled
+	becameDebt              // was late, and the lender does not serve it
+	served                  // by the lender, as decision says
+	replied                 // the account decides it, as decision says, or err is set
 )
+
+// queueLocked returns the queue of the account, or nil when it has no request under way.
+func (l *location) queueLocked() *queue {
+	return l.shard.State.queues[name{l.key.ID, string(l.key.Text)}]
+}
+
+// requestLocked has c carry a request for the account a and its queue q, which may be new.
+func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, as content) {
+	st := &l.shard.State
+	if st.queues == nil {
+		st.queues = make(map[name]*queue)
+	}
+	if !q.busy() {
+		st.queues[name{l.key.ID, string(c.key)}] = q
+	}
+	l.zone.rules.add(r)
+	t := target{location: *l, queue: q, content: as}
+	t.key.Text = c.key
+	c.addLocked(t, a, r)
+}
+
+// endRequestLocked notes that the account has no request under way any more.
+func (l *location) endRequestLocked(q *queue) {
+	if q.drained != nil {
+		q.drained.done()
+	}
+	delete(l.shard.State.queues, name{l.key.ID, string(l.key.Text)})
+}
 
 // next returns what the next request of the account a may carry, if one can be sent now.
 func (q *queue) next(a account) (c content, ok bool) {
-	if q.requests[everything].call == nil {
+	if q.underWay[everything].call == nil {
 		return everything, true
 	}
-	return needsOnly, q.requests[needsOnly].call == nil && q.overlaps(a)
+	return needsOnly, q.underWay[needsOnly].call == nil && q.overlaps(a)
 }
 
 // overlaps reports whether takes may be requested beside the request under way that carries
@@ -80,18 +109,18 @@ func (q *queue) next(a account) (c content, ok bool) {
 // leased: no take is denied for what its own node holds. And debt is settled before more is
 // admitted.
 func (q *queue) overlaps(a account) bool {
-	return q.requests[everything].bare && !q.returns.any() && a.debt == 0 && a.held() == 0
+	return q.underWay[everything].bare && !q.pending.any() && a.settled()
 }
 
 // busy reports whether a request is under way.
 func (q *queue) busy() bool {
-	return q.requests[everything].call != nil || q.requests[needsOnly].call != nil
+	return q.underWay[everything].call != nil || q.underWay[needsOnly].call != nil
 }
 
 // sendWaiting has a request of c carry all waiters. It returns the least that one of them needs,
 // and what the others need. So when the least is denied, all are.
 func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
-	q.requests[as] = underWay{call: c, waiters: q.waiting}
+	q.underWay[as] = underWay{call: c, waiters: q.waiting}
 	for i, w := range q.waiting {
 		w.call = c
 		more += w.cost
@@ -103,145 +132,17 @@ func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 	return need, more - need
 }
 
-func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.returns.any() }
-
-// eachServed hands out events to the waiters of a request: first to those that were admitted late,
-// else others would be admitted by the same events. It returns how many are left, in vain.
-func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) {
-	left = max(0, events)
-	for _, status := range []waiterStatus{late, waiting} {
-		for _, w := range sent {
-			if w.status == status && w.cost <= left {
-				left -= w.cost
-				serve(w)
-			}
-		}
-	}
-	return left
-}
-
-// cancelUnused has a later request cancel what the reply l serves in vain, beyond the debt that its
-// request told of.
-func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
-	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
-		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
-	}
-}
-
-// serve hands out the reply l, less the debt that the request told of, to the waiters of the request.
-// It returns as debt what was admitted late and is not served.
-//
-// A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
-// on. At last the account decides all waiters that it can.
-func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant) (debt int64) {
-	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, l) })
-	var waitOn []*waiter
-	for _, w := range sent {
-		switch {
-		case w.status == late:
-			debt += w.cost
-			q.answer(w, indebted, l.Decision)
-		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
-			w.call, waitOn = nil, append(waitOn, w)
-		}
-	}
-	q.waiting = append(waitOn, q.waiting...)
-	q.decideWaiting(a, r, now)
-	return debt
-}
-
-// serveWaiter answers a waiter that the lender has served, under the limit of its request: that of
-// the account may be another one by now. To the lender, a bucket lacks what its parts hold. Clients
-// are told when what remains by their headers is the full limit again.
-func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
-	w.spent.incarnation = l.Incarnation
-	r, d := l.Rule, l.Decision
-	w.used = r.Capacity() - d.Remaining
-	d.Remaining = a.served(w.cost)
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(max(0, r.Capacity()-d.Remaining))))
-	}
-	q.answer(w, served, d)
-}
-
-// decideUnserved answers a waiter that the reply l does not serve, if l decides it: it denies the
-// waiter, or has denied another take of the same call.
-func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, now instant) bool {
-	denial := l.Denial()
-	if denial == nil {
-		if l.Served == 0 {
-			q.answer(w, replied, l.Decision)
-		}
-		return l.Served == 0
-	}
-	d, before := *denial, a.remaining
-	if w.cost != l.Need && a.take(r, now, w.cost, &d) {
-		w.spent = a.spentSince(before, now)
-	} else if w.cost > r.Capacity() {
-		d.RetryAt = limiter.Never
-	}
-	if !d.OK {
-		d.Breach, denial.Breach = denial.Breach, false // the first of them has it
-	}
-	q.answer(w, replied, d)
-	return true
-}
-
-// decideWaiting answers the waiters that the account can decide on. It drops those that have gone.
-func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
-	undecided := q.waiting[:0]
-	for _, w := range q.waiting {
-		var d limiter.Decision
-		before := a.remaining
-		switch {
-		case w.status != waiting:
-		case a.take(r, now, w.cost, &d):
-			w.spent = a.spentSince(before, now)
-			q.answer(w, replied, d)
-		default:
-			undecided = append(undecided, w)
-		}
-	}
-	clear(q.waiting[len(undecided):])
-	q.waiting = undecided
-}
-
-// fail answers the waiters of a request that has failed, and those that wait for a request, with an
-// error. It returns how many events are lost, as no request will return them any more, and how many
-// are debt, as they were admitted late and the store was not asked for them.
-func (q *queue) fail(sent []*waiter, err error) (lost, debt int64) {
-	for _, w := range slices.Concat(sent, q.waiting) {
-		status := replied
-		switch {
-		case w.status == late && errors.Is(err, limiter.ErrNotAsked):
-			debt += w.cost
-			status = indebted
-		case w.status != waiting && w.status != late:
-			continue
-		}
-		w.err = err
-		q.answer(w, status, limiter.Decision{})
-	}
-	q.waiting = nil
-	if q.requests[everything].call == nil {
-		lost = q.returns.drop()
-	}
-	return lost, debt
-}
+func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.pending.any() }
 
 // leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
-// same. Then its events are debt, unless a request under way carries w.
-func (q *queue) leave(w *waiter, admitted bool) (debt int64) {
-	switch {
-	case !admitted:
-		w.status = gone
-	case w.call != nil:
+// same. leave then reports whether a request under way carries w.
+func (w *waiter) leave(admitted bool) (carried bool) {
+	if carried = admitted && w.call != nil; carried {
 		w.status = late
-	default:
+	} else {
 		w.status = gone
-		return w.cost
 	}
-	return 0
+	return carried
 }
 
 // answer answers w, and tells those who wait together with it.
@@ -251,4 +152,83 @@ func (q *queue) answer(w *waiter, status waiterStatus, d limiter.Decision) {
 		w.latch.deny()
 	}
 	w.latch.done()
+}
+
+// pendingReturns are events that the lender has leased or served in vain, and that it is still to
+// hear of. Each request takes some of them along.
+type pendingReturns struct {
+	cancels []granted // of what was served: one for each request
+	returns []granted // of leases: as many as fit into each request
+}
+
+// granted are events that a store has leased or served.
+type granted struct {
+	limiter.Events
+	incarnation uint64 // of the store
+}
+
+func (p *pendingReturns) any() bool { return len(p.cancels) > 0 || len(p.returns) > 0 }
+
+// cancel adds events that were served. Those that were served at one instant are canceled by one
+// request.
+func (p *pendingReturns) cancel(g granted) {
+	for i := range p.cancels {
+		if p.cancels[i].At == g.At && p.cancels[i].incarnation == g.incarnation {
+			p.cancels[i].N += g.N
+			return
+		}
+	}
+	p.cancels = append(p.cancels, g)
+}
+
+// add adds others.
+func (p *pendingReturns) add(others pendingReturns) {
+	for _, g := range others.cancels {
+		p.cancel(g)
+	}
+	p.returns = append(p.returns, others.returns...)
+}
+
+// moveTo has l cancel and return events, as far as it has room. It returns how many are lost: those
+// that another incarnation of the lender has granted.
+func (p *pendingReturns) moveTo(l *limiter.LeaseRequest) (lost int64) {
+	for len(p.cancels) > 0 && l.Cancel.N == 0 {
+		if p.cancels[0].incarnation == l.Incarnation {
+			l.Cancel = p.cancels[0].Events
+		} else {
+			lost += p.cancels[0].N
+		}
+		p.cancels = p.cancels[1:]
+	}
+	for len(p.returns) > 0 {
+		if g := p.returns[0]; g.incarnation != l.Incarnation {
+			lost += g.N
+		} else if !addReturn(l, g.Events) {
+			break
+		}
+		p.returns = p.returns[1:]
+	}
+	return lost
+}
+
+// addReturn adds events of a lease to what l returns, and reports whether there was room.
+func addReturn(l *limiter.LeaseRequest, e limiter.Events) bool {
+	for i := range l.Returns {
+		if b := &l.Returns[i]; b.N == 0 || b.At == e.At {
+			b.At, b.N = e.At, b.N+e.N
+			return true
+		}
+	}
+	return false
+}
+
+// drop removes all events, and returns how many they are.
+func (p *pendingReturns) drop() (lost int64) {
+	for _, list := range [][]granted{p.cancels, p.returns} {
+		for _, g := range list {
+			lost += g.N
+		}
+	}
+	*p = pendingReturns{}
+	return lost
 }

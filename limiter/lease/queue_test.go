@@ -10,18 +10,18 @@ import (
 // TestQueueReturns returns two leases per request, and loses what another incarnation has granted.
 func TestQueueReturns(t *testing.T) {
 	e := func(at limiter.Instant, n int64) limiter.Events { return limiter.Events{At: at, N: n} }
-	q := queue{returns: pendingReturns{
+	q := queue{pending: pendingReturns{
 		returns: []granted{{e(1, 5), 7}, {e(2, 6), 8}, {e(3, 1), 7}, {e(1, 4), 7}, {e(4, 2), 7}},
 	}}
 	l := limiter.LeaseRequest{Incarnation: 7}
-	if lost := q.returns.moveTo(&l); lost != 6 || l.Returns != [2]limiter.Return{ret(1, 9), ret(3, 1)} || q.empty() {
+	if lost := q.pending.moveTo(&l); lost != 6 || l.Returns != [2]limiter.Return{ret(1, 9), ret(3, 1)} || q.empty() {
 		t.Errorf("lost %d, returned %+v, empty: %v; want 6, 9 of 1 and 1 of 3, and something left", lost, l.Returns, q.empty())
 	}
 	l = limiter.LeaseRequest{Incarnation: 7}
-	if lost := q.returns.moveTo(&l); lost != 0 || l.Returns != [2]limiter.Return{ret(4, 2)} || !q.empty() {
+	if lost := q.pending.moveTo(&l); lost != 0 || l.Returns != [2]limiter.Return{ret(4, 2)} || !q.empty() {
 		t.Errorf("lost %d, returned %+v, empty: %v; want 0, 2 of 4, and nothing left", lost, l.Returns, q.empty())
 	}
-	q.returns.returns = []granted{{e(1, 5), 7}}
+	q.pending.returns = []granted{{e(1, 5), 7}}
 	if lost, owed := q.fail(nil, errCut); lost != 5 || owed != 0 {
 		t.Errorf("lost with a request that failed = %d, owed = %d, want 5 and 0", lost, owed)
 	}
@@ -32,10 +32,10 @@ func TestQueueReturns(t *testing.T) {
 func TestQueueCancels(t *testing.T) {
 	var q queue
 	for _, g := range []granted{{limiter.Events{At: 1, N: 5}, 7}, {limiter.Events{At: 1, N: 6}, 8}, {limiter.Events{At: 1, N: 2}, 7}} {
-		q.returns.cancel(g)
+		q.pending.cancel(g)
 	}
 	l := limiter.LeaseRequest{Incarnation: 8}
-	if lost, want := q.returns.moveTo(&l), (limiter.Events{At: 1, N: 6}); lost != 7 || l.Cancel != want || !q.empty() {
+	if lost, want := q.pending.moveTo(&l), (limiter.Events{At: 1, N: 6}); lost != 7 || l.Cancel != want || !q.empty() {
 		t.Errorf("lost %d, canceled %+v, empty: %v; want 7, %+v, and nothing left", lost, l.Cancel, q.empty(), want)
 	}
 }

@@ -44,8 +44,8 @@ type counters struct {
 	delegated, requests, granted, returned, expired, lost, debt, debtSettled, debtDropped atomic.Uint64
 }
 
-// settled counts what the reply to l has debited of a debt. The rest is dropped, and all of it if the
-// request has failed.
+// settled counts what the reply to l has debited of a debt. The rest is dropped, and all of it if
+// the request has failed.
 func (c *counters) settled(events int64, l *limiter.LeaseRequest, err error) {
 	settled := int64(0)
 	if err == nil {

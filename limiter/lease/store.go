@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -14,14 +15,14 @@ import (
 
 // A Store is a [limiter.Store] that decides from leases. Use [New].
 type Store struct {
-	lender     limiter.Lender
-	options    Options
-	wheel      wheel
-	background backgroundLimit
-	clock      *clock
-	roundTrip  atomic.Int64 // of calls to the lender, in µs, smoothed
-	stats      counters
-	draining   atomic.Bool // no leases are wanted any more: see EndLeasing
+	lender       limiter.Lender
+	options      Options
+	wheel        wheel
+	background   backgroundLimit
+	clock        *clock
+	roundTrip    atomic.Int64 // of calls to the lender, in µs, smoothed
+	stats        counters
+	leasingEnded atomic.Bool // see EndLeasing
 
 	mu    sync.Mutex       // guards what follows
 	zones map[string]*Zone // that are open, by name
@@ -65,9 +66,10 @@ func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
 // now returns the instant by Options.Clock.
 func (s *Store) now() instant { return fromCaller(s.options.Clock()) }
 
-// EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend the
-// leases that it holds, and then the lender decides each of them. Close returns what is unspent.
-func (s *Store) EndLeasing() { s.draining.Store(true) }
+// EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend
+// the leases that it holds, and then the lender decides each of them. Close returns what is
+// unspent.
+func (s *Store) EndLeasing() { s.leasingEnded.Store(true) }
 
 // uptime returns for how long the store has existed, by the monotonic clock of the process. It is
 // not 0.
@@ -106,9 +108,60 @@ func (s *Store) openZones() []*Zone {
 	return slices.Collect(maps.Values(s.zones))
 }
 
+// Options configure a [Store]. The zero value is ready to use.
+type Options struct {
+	// Timeout is how long a take waits for the lender. Default: 50 ms.
+	Timeout time.Duration
+
+	// Nodes returns how many nodes of the fleet are alive, this one included. Default: 1.
+	Nodes func() int
+
+	// OutageNodes returns how many nodes share the limits while the lender is in an outage. It
+	// should be too large rather than too small. Default: Nodes.
+	OutageNodes func() int
+
+	// ProbeEvery is after what time a lender in an outage is asked again: what takes are told that
+	// nothing but the lender can admit. Default: 1 s.
+	ProbeEvery time.Duration
+
+	// Clock returns the instants that takes are decided at: it is the clock of this node. It must
+	// never go back. Default: the store's own clock, see [Store.At].
+	Clock func() limiter.Instant
+
+	// Attended has the store start no goroutine. Instead, Attend is to be called about every 10 ms
+	// of Clock: so a simulation can go through hours in seconds.
+	Attended bool
+
+	// Observe is called after each call to the lender with how long it took and how it failed, if
+	// it did. It must not block. Default: nothing.
+	Observe func(took time.Duration, err error)
+}
+
+// ErrTimeout is the error of takes that the lender did not answer in time.
+var ErrTimeout = errors.New("lease: the store has not answered in time")
+
+func (o Options) withDefaults() Options {
+	if o.Timeout <= 0 {
+		o.Timeout = 50 * time.Millisecond
+	}
+	if o.Nodes == nil {
+		o.Nodes = func() int { return 1 }
+	}
+	if o.OutageNodes == nil {
+		o.OutageNodes = o.Nodes
+	}
+	if o.ProbeEvery <= 0 {
+		o.ProbeEvery = time.Second
+	}
+	if o.Observe == nil {
+		o.Observe = func(time.Duration, error) {}
+	}
+	return o
+}
+
 // Peek implements [limiter.Store]. It decides from the accounts that know enough, and leaves the
-// other takes to the lender. An account without a denial allows a take, even if it would have to ask
-// for a lease.
+// other takes to the lender. An account without a denial allows a take, even if it would have to
+// ask for a lease.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	return s.peekBy(s.peek, ctx, now, takes)
 }
@@ -155,45 +208,6 @@ func (s *Store) preview(k *limiter.Take, now instant) (known bool) {
 			(!k.Decision.OK || !k.Rule.Strict && a.leased(k.Rule, now) >= k.Cost)
 	})
 	return known
-}
-
-// Refund implements [limiter.Store]. The lender refunds what it has decided itself: takes under
-// strict rules and takes without an account. Others are refunded if they have an Origin: their
-// decision has what clients were told, not what the lender had counted.
-func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	var refunds []limiter.Take
-	for i := range takes {
-		k := takes[i]
-		switch {
-		case k.Origin != nil:
-			if s.refundLater(&k, fromCaller(now)) {
-				refunds = append(refunds, k)
-			}
-		case s.zoneOf(k.Rule) == nil || k.Decision.Turn != 0 || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
-			refunds = append(refunds, k)
-		}
-	}
-	if len(refunds) == 0 {
-		return nil
-	}
-	err := s.lender.Refund(ctx, now, refunds)
-	for i := range refunds {
-		if k := &refunds[i]; k.Decision.OK {
-			s.withAccount(k.Rule, k.Key, func(a account) { a.refunded(k.Cost) })
-		}
-	}
-	return err
-}
-
-// withAccount calls do with the account of key under r, if there is one, under its lock.
-func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
-	z := s.zoneOf(r)
-	if z == nil {
-		return
-	}
-	var l location
-	l.locate(z, r.ID, key)
-	l.withAccount(do)
 }
 
 // pick returns the takes at these indices.

@@ -45,12 +45,12 @@ type takeState struct {
 	selected    bool // for the next round of lease requests
 	needsRefill bool // of its account
 
-	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
+	lastDenial instant // while undecided: the retry instant of the last denial; 0: none
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
-	indebted   bool    // its events are debt of its account
-	consumed   bool    // by the lender that has decided it, as it has not denied another one
+	consumed   bool    // while allowed: by the lender, as it has not denied another one
 	waiter     *waiter // of the newest round; nil: it has not waited
+	admission  admission
 }
 
 type state uint8
@@ -58,7 +58,7 @@ type state uint8
 const (
 	undecided state = iota
 	delegated       // to the lender, as there is no account
-	decided         // by the lender after that, and not denied: see consumed
+	allowed         // by the lender after that: see consumed
 	admitted        // by its account or after waiting, as Decision.Source says
 	denied
 	failed // the lender could not decide it
@@ -256,7 +256,7 @@ func (s *Store) delegate(ctx context.Context, set *takeSet) {
 		case t.Err != nil:
 			t.fail(t.Err)
 		case t.Decision.OK:
-			t.state, t.consumed = decided, consumed
+			t.state, t.consumed = allowed, consumed
 		default:
 			t.state = denied
 		}

@@ -6,10 +6,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A take that may wait for its turn is decided by the account as long as that can admit it, or knows
-// that its turn would come too late. Else the lender decides it by itself, as it would under a strict
-// rule: only the lender knows what the bucket has promised. Parts that this node and others hold by
-// then are spent beside, until they end. While the bucket has promised anything, none is granted.
+// A take that may wait for its turn is decided by the account as long as that can admit it, or
+// knows that its turn would come too late. Else the lender decides it by itself, as it would under
+// a strict rule: only the lender knows what the bucket has promised. Nodes go on to spend the parts
+// that they hold by then. While the bucket has promised anything, it grants no others.
 
 // waits reports whether t may wait for its turn.
 func (t *takeState) waits() bool {
@@ -54,8 +54,8 @@ func (a account) peekWaiting(r *limiter.Rule, now instant, cost, wait int64, d *
 // deniesTurn reports whether the remembered denial is about longer than wait µs.
 func (a account) deniesTurn(now instant, wait int64) bool { return now.plus(wait) < a.retryAt }
 
-// concludeTurn notes in its account what the lender has decided on a take that may wait. A denial is
-// remembered as one of a take that does not, which has the later retry instant. sent is when the
+// concludeTurn notes in its account what the lender has decided on a take that may wait. A denial
+// is remembered as that of a take that may not wait, whose retry instant is later. sent is when the
 // lender was asked.
 func (s *Store) concludeTurn(t *takeState, sent, now instant) {
 	if t.zone == nil || !t.waits() {

@@ -30,7 +30,7 @@ func (s *Store) undoAll(ctx context.Context, set *takeSet) {
 func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 	var taken []limiter.Take
 	for i := range set.takes {
-		if t := &set.takes[i]; t.state == decided && t.consumed {
+		if t := &set.takes[i]; t.state == allowed && t.consumed {
 			taken = append(taken, *t.Take)
 			t.Decision.Remaining = min(t.Decision.Limit, t.Decision.Remaining+t.Cost)
 		}
@@ -65,48 +65,48 @@ func (s *Store) undo(t *takeState, now instant) {
 			c = s.undoLocked(t, a, r, now)
 		}
 		a.peek(t.Rule, now, t.Cost, &t.Decision)
-	case t.state == admitted && (t.Decision.Source == limiter.FromLease || t.Decision.Source == limiter.FromStore):
+	case t.state == admitted && t.admission == debited:
 		s.stats.lost.Add(uint64(t.Cost)) // with the account, which was removed meanwhile
 	}
 	t.shard.Unlock()
 	s.send(c)
 }
 
-// undoLocked returns what t has taken from a, and the call that tells the lender, if one is needed
-// now.
+// undoLocked returns what t has taken, which was admitted by a or by the lender. The call that it
+// returns, unless that is nil, tells the lender.
 func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
-	w := t.waiter
-	if t.Decision.Source.WithoutStore() {
-		if w == nil && !t.indebted { // all keys without an account have decided it
-			return nil
-		}
+	if t.Decision.Source == limiter.FromLease {
+		return s.undoSpentLocked(&t.location, a, r, now, t.spent, 0)
+	}
+	if t.admission > untold {
 		a.undoInOutage(t.Cost)
 	}
-	switch {
-	case t.Decision.Source == limiter.FromLease:
-		return s.undoSpentLocked(t, a, r, now, 0)
-	case t.indebted || w.status == indebted:
-		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
-	case w.status == late:
-		t.queueLocked().leave(w, false)
-	case w.status == served:
+	switch t.admissionLocked() {
+	case debited: // for this take
+		w := t.waiter
 		a.cancelServed(w.cost)
-		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}
+		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.incarnation}
 		return t.tellLocked(a, r, now, pendingReturns{cancels: []granted{served}})
+	case indebted:
+		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
+	case carried:
+		t.waiter.leave(false)
+	case untold, uncertain:
 	}
-	return nil // the outcome of its request is not known: the lender may have debited it
+	return nil
 }
 
-// undoSpentLocked puts what t has spent of leases back into those that a holds, and returns the
-// rest to the lender. at is when it was spent, 0 if that was just now.
-func (s *Store) undoSpentLocked(t *takeState, a account, r *limiter.Rule, now instant, at limiter.Instant) *call {
-	returns, lost := a.takeBack(r, now, t.spent, at)
+// undoSpentLocked puts what was spent of leases back into those that a holds, and returns the rest
+// to the lender. at is when it was spent, 0 if that was just now. The call that it returns, unless
+// that is nil, tells the lender.
+func (s *Store) undoSpentLocked(l *location, a account, r *limiter.Rule, now instant, spent spent, at limiter.Instant) *call {
+	returns, lost := a.takeBack(r, now, spent, at)
 	s.stats.lost.Add(uint64(lost))
 	switch {
 	case returns.any():
-		return t.tellLocked(a, r, now, returns)
+		return l.tellLocked(a, r, now, returns)
 	case a.hasNews(r, now):
-		return s.beginSoonLocked(&t.location, a, r, now)
+		return s.beginSoonLocked(l, a, r, now)
 	}
 	return nil
 }

@@ -2,7 +2,8 @@ package lease
 
 import (
 	"context"
-	"math"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -84,21 +85,12 @@ func (s *Store) patienceOf(t *takeState) time.Duration {
 		return min(last, w.call.overdueAt(timeout+lag))
 	}
 	until := w.joined + timeout + lag
-	for _, u := range t.queueLocked().requests {
+	for _, u := range t.queueLocked().underWay {
 		if u.call != nil {
 			until = max(until, u.call.overdueAt(timeout+lag))
 		}
 	}
 	return min(last, until)
-}
-
-// overdueAt returns when the reply to c is late, as an uptime, if it may take that long from the
-// instant at which c was written: never, while that has not happened.
-func (c *call) overdueAt(within time.Duration) time.Duration {
-	if written := time.Duration(c.written.Load()); written != 0 {
-		return written + within
-	}
-	return math.MaxInt64
 }
 
 // join decides t from its account, or has it wait for a lease request of the account, which is
@@ -130,7 +122,7 @@ func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 		return
 	}
 	if s.refuse(t) {
-		a.noteRefusal(t.Rule, set.now, t.Cost)
+		a.noteRequest(t.Rule, set.now, t.Cost)
 		return
 	}
 	t.waiter = b.newWaiter(t.Cost, s.uptime())
@@ -181,7 +173,18 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 	case gaveUp != errDenied:
 		t.fail(gaveUp) // takeInOutage sees to the waiter
 	default:
-		t.queueLocked().leave(w, false)
+		w.leave(false)
+	}
+}
+
+// abandon has t wait no longer. A reply that has come meanwhile decides it, and else nothing does.
+func (t *takeState) abandon() {
+	t.shard.Lock()
+	defer t.shard.Unlock()
+	if t.waiter.status == waiting {
+		t.waiter.leave(false)
+	} else {
+		t.adoptReply()
 	}
 }
 
@@ -215,3 +218,76 @@ func (s *Store) refuse(t *takeState) bool {
 
 // fail notes why the lender could not decide t.
 func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
+
+// isLate reports whether err means that the lender has not answered in time.
+func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
+
+// A latch waits until all that was added to it is done.
+type latch struct {
+	pending atomic.Int64
+	open    chan struct{} // closed when nothing is pending
+	denied  chan struct{} // has room for one
+}
+
+func newLatch() *latch { return &latch{open: make(chan struct{}), denied: make(chan struct{}, 1)} }
+
+// add adds one. The latch must not be open.
+func (l *latch) add() { l.pending.Add(1) }
+
+func (l *latch) done() {
+	if l.pending.Add(-1) == 0 {
+		close(l.open)
+	}
+}
+
+// deny notes that a take is denied. What becomes of the others does not matter to its request.
+func (l *latch) deny() {
+	select {
+	case l.denied <- struct{}{}:
+	default:
+	}
+}
+
+// errDenied means that another take is denied, and that the wait for the others is over.
+var errDenied = errors.New("lease: another take is denied")
+
+// minPatience is how long a wait goes on after a denial, if there is time.
+const minPatience = time.Millisecond
+
+// wait waits until the latch is open, and for no longer than timeout at first. Then more says how
+// much longer, until that is nothing. After a denial wait goes on for as long again as the denial
+// took. A lender that replies does so by then, and one that hangs holds up nobody who is denied
+// elsewhere. wait returns why it gave up.
+func (l *latch) wait(ctx context.Context, timeout time.Duration, more func() time.Duration) error {
+	began, reason, denied := time.Now(), ErrTimeout, l.denied
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.open:
+			return nil
+		case <-denied:
+			took := time.Since(began)
+			timer.Reset(min(max(took, minPatience), max(0, timeout-took)))
+			reason, denied = errDenied, nil
+		case <-timer.C:
+			select {
+			case <-l.open: // on a busy node, both may have happened meanwhile
+				return nil
+			default:
+			}
+			if reason == ErrTimeout {
+				if left := more(); left > 0 {
+					timer.Reset(left)
+					continue
+				}
+			}
+			return reason
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// noMore is for waits that end at their timeout.
+func noMore() time.Duration { return 0 }

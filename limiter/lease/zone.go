@@ -63,6 +63,10 @@ func (z *Zone) KeysAtLimit() (n int) {
 	return n
 }
 
+// Keys calls yield with the keys that have an account, until it returns false. A key may come
+// several times.
+func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }
+
 // Close returns what is leased in the zone and removes its accounts. Takes that are under way are
 // decided. Later ones are left to the lender.
 func (z *Zone) Close() {
@@ -79,7 +83,7 @@ func (z *Zone) Close() {
 }
 
 // leases reports whether more events are to be leased.
-func (z *Zone) leases() bool { return !z.closed.Load() && !z.store.draining.Load() }
+func (z *Zone) leases() bool { return !z.closed.Load() && !z.store.leasingEnded.Load() }
 
 // zoneOf returns the zone of r, or nil when it is not an open zone of s.
 func (s *Store) zoneOf(r *limiter.Rule) *Zone {
@@ -106,6 +110,17 @@ func (l *location) locate(z *Zone, id uint32, key []byte) {
 	l.shard = z.accounts.Shard(l.key.Hash)
 }
 
+// locate returns where the account of key under r is, unless its zone is closed.
+func (s *Store) locate(r *limiter.Rule, key []byte) (l location, ok bool) {
+	z := s.zoneOf(r)
+	if z == nil {
+		return l, false
+	}
+	l.locate(z, r.ID, key)
+	return l, true
+}
+
+// findLocked returns the account, if there is one.
 func (l *location) findLocked() (a account, ok bool) {
 	e, c := l.shard.Entries.Find(&l.key)
 	if e == nil {
@@ -123,6 +138,13 @@ func (l *location) withAccount(do func(account)) (found bool) {
 		do(a)
 	}
 	return found
+}
+
+// withAccount calls do with the account of key under r, if there is one, under its lock.
+func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
+	if l, ok := s.locate(r, key); ok {
+		l.withAccount(do)
+	}
 }
 
 // addLocked adds an account, of which there is none. It fails when the zone is closed, or when it
@@ -153,6 +175,13 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	return accountOf(l.shard, e), true, returns
 }
 
+// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
+// nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
+func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
+	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.settled() && !a.denies(r, now, math.MaxInt64) &&
+		now.since(a.idleSince(now)) > idleFor
+}
+
 // evictionCost returns the more, the later the account was used. An account stays while it has a
 // request under way, remembers a denial or is at its local limit, and while it holds leases that
 // could not be returned.
@@ -170,7 +199,7 @@ func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	r := z.rules.of(e.ID(), a)
 	a.retire()
 	z.dropPassed(a, r, now)
-	if leased, debt := a.outstanding(); leased+debt == 0 {
+	if a.settled() {
 		return nil
 	}
 	c := newCall(sh.Entries.Text(e), now)
@@ -242,8 +271,8 @@ func (rs *rules) of(id uint32, a account) *limiter.Rule {
 }
 
 // A crowd is the keys that have no account, as they found no room or their zone is closed. It has
-// one account per rule, by which all these keys together are decided when the lender cannot: like
-// one key.
+// one account per rule. When the lender cannot decide, that account decides all these keys
+// together, as if they were one.
 type crowd struct {
 	mu       sync.Mutex
 	accounts map[uint32]account // by rule ID
@@ -263,6 +292,3 @@ func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
 	}
 	decide(a)
 }
-
-// Keys calls yield with the keys that have an account, until it returns false. A key may come several times.
-func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }

@@ -98,8 +98,8 @@ func TestZoneClosedBetweenSteps(t *testing.T) {
 		n.Open("zone").Close()
 		q := n.newTakeSet(takeOf(r, "key", 1))
 		k := &q.takes[0]
-		if n.round(t.Context(), q); k.Err != nil || k.state != decided {
-			t.Errorf("take = %+v in state %d, want it in %d: decided by the lender", k.Take, k.state, decided)
+		if n.round(t.Context(), q); k.Err != nil || k.state != allowed {
+			t.Errorf("take = %+v in state %d, want it in %d: decided by the lender", k.Take, k.state, allowed)
 		}
 		n.refill(k, q.now)
 		if got := n.Stats().Requests; got != 1 {

@@ -1,0 +1,115 @@
+package lease
+
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Refund implements [limiter.Store]. The lender refunds what it has decided itself: takes under
+// strict rules and takes without an account. Others are refunded if they have an Origin: their
+// decision has what clients were told, not what the lender had counted.
+func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	var refunds []limiter.Take
+	for i := range takes {
+		k := takes[i]
+		switch {
+		case k.Origin != nil:
+			if s.refundLater(&k, fromCaller(now)) {
+				refunds = append(refunds, k)
+			}
+		case s.zoneOf(k.Rule) == nil || k.Decision.Turn != 0 || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
+			refunds = append(refunds, k)
+		}
+	}
+	if len(refunds) == 0 {
+		return nil
+	}
+	err := s.lender.Refund(ctx, now, refunds)
+	for i := range refunds {
+		if k := &refunds[i]; k.Decision.OK {
+			s.withAccount(k.Rule, k.Key, func(a account) { a.refunded(k.Cost) })
+		}
+	}
+	return err
+}
+
+// noteOrigin notes where the events of t are from.
+func (t *takeState) noteOrigin() {
+	o := t.Origin
+	*o = limiter.Origin{Indebted: t.admission == indebted}
+	switch {
+	case t.Decision.Source == limiter.FromLease:
+		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at
+	case t.state == allowed:
+		o.Seen = t.Decision.Seen()
+	case t.state == admitted && t.Decision.Source == limiter.FromStore:
+		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: t.waiter.used}, t.waiter.incarnation
+	}
+}
+
+// refundLater refunds k, which has an Origin. It reports whether the lender is to refund k, which
+// then has the decision that the lender knows. What was spent of a lease goes back to it while the
+// account holds that lease, and else to the lender.
+//
+// What was debt is so no longer. If the lender has heard of it meanwhile, the refund reduces a
+// later debt of the key as much. Carried and uncertain events are not refunded: nobody knows
+// whether the lender has debited them.
+func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
+	if !k.Decision.OK {
+		return false
+	}
+	if k.Origin.Seen.At != 0 {
+		return s.refundServed(k)
+	}
+	var c *call
+	l, found := s.locate(k.Rule, k.Key)
+	if found {
+		found = l.withAccount(func(a account) { c = s.refundLocked(&l, a, k, now) })
+	}
+	if !found && k.Decision.Source == limiter.FromLease {
+		s.stats.lost.Add(uint64(k.Cost)) // with the account, which was removed meanwhile
+	}
+	s.send(c)
+	return false
+}
+
+// refundServed has the lender refund k, which it has served, unless another incarnation did.
+func (s *Store) refundServed(k *limiter.Take) (byLender bool) {
+	o, limit, known := k.Origin, k.Rule.Capacity(), true
+	k.Decision = limiter.Decision{OK: true, At: o.Seen.At, Limit: limit, Remaining: limit - o.Seen.N}
+	s.withAccount(k.Rule, k.Key, func(a account) {
+		known = o.Incarnation == 0 || a.incarnation == 0 || o.Incarnation == uint64(a.incarnation)
+	})
+	if !known {
+		s.stats.lost.Add(uint64(k.Cost))
+	}
+	return known
+}
+
+// refundLocked refunds k to its account a. The call that it returns, unless that is nil, tells the
+// lender.
+func (s *Store) refundLocked(l *location, a account, k *limiter.Take, now instant) (c *call) {
+	o := k.Origin
+	if k.Decision.Source == limiter.FromLease {
+		taken := a.taken // it is still demand
+		spent := spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}
+		c = s.undoSpentLocked(l, a, l.zone.rules.of(k.Rule.ID, a), now, spent, o.At)
+		a.taken = taken
+		a.clearDenial()
+		return c
+	}
+	a.undoInOutage(k.Cost)
+	if o.Indebted {
+		s.stats.debtDropped.Add(uint64(a.reduceDebt(k.Cost)))
+	}
+	return nil
+}
+
+// newestOf returns n of the events that were spent of leases: those of the newer one first, which
+// can be spent for longer. A take may be refunded in part.
+func newestOf(leases [2]limiter.Events, n int64) [2]limiter.Events {
+	leases[1].N = min(leases[1].N, n)
+	leases[0].N = min(leases[0].N, n-leases[1].N)
+	return leases
+}
