@@ -97,25 +97,37 @@ func TestReaderIsReused(t *testing.T) {
 	}
 }
 
-// BenchmarkReader reads a stream of 1 MB, in writes of several sizes.
+// BenchmarkReader reads a stream of 1 MB, in writes of several sizes. The floor is what it does with
+// each byte: it counts the ends of lines, and copies what may be the last bytes.
 func BenchmarkReader(b *testing.B) {
 	chunk := `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1694268190,"model":"m",` +
 		`"choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}],"usage":null}` + "\n\n"
-	body := []byte(strings.Repeat(chunk, 1<<20/len(chunk)))
-	for _, write := range []int{len(chunk), 4 << 10, 16 << 10, 32 << 10} {
-		b.Run(fmt.Sprint(write), func(b *testing.B) {
-			b.SetBytes(int64(len(body)))
-			b.ReportAllocs()
-			for b.Loop() {
-				r := NewReader("text/event-stream")
-				for rest := body; len(rest) > 0; {
-					n := min(write, len(rest))
-					r.Read(rest[:n])
-					rest = rest[n:]
+	writes := []byte(strings.Repeat(chunk, 2*Kept/len(chunk)+1))
+	var kept [Kept]byte
+	lines := 0
+	for _, size := range []int{len(chunk), 4 << 10, 16 << 10, 32 << 10} {
+		write := writes[:size]
+		run := func(name string, read func(p []byte), end func()) {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				b.SetBytes(1 << 20)
+				b.ReportAllocs()
+				for b.Loop() {
+					for n := 0; n < 1<<20; n += size {
+						read(write)
+					}
+					end()
 				}
-				r.Tokens()
-				r.Close()
-			}
+			})
+		}
+		r := NewReader("text/event-stream")
+		run("reader", func(p []byte) { r.Read(p) }, func() {
+			r.Tokens()
+			r.Close()
+			r = NewReader("text/event-stream")
 		})
+		run("floor", func(p []byte) {
+			lines += bytes.Count(p, []byte{'\n'})
+			copy(kept[:], p)
+		}, func() {})
 	}
 }
