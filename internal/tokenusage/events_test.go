@@ -78,6 +78,18 @@ func TestEventsOfBeginning(t *testing.T) {
 	}
 }
 
+// TestCommentsAfterCut reads no comment as data, though it may begin what is kept of an event.
+func TestCommentsAfterCut(t *testing.T) {
+	for at := range 100 {
+		r := NewReader("text/event-stream")
+		r.Read([]byte(strings.Repeat("data: {\"usage\":{\"total_tokens\":7}}\n\n: {\"usage\":{\"total_tokens\":9}}\n\n", 500)))
+		r.Read(bytes.Repeat([]byte("\n"), at))
+		if n, known := r.Tokens(); n != 7 || !known {
+			t.Errorf("%d tokens, known %v, want 7", n, known)
+		}
+	}
+}
+
 // TestReaderIsReused reads bodies one after the other, and none has anything of another.
 func TestReaderIsReused(t *testing.T) {
 	long := []byte(strings.Repeat("data: {\"usage\":{\"total_tokens\":7}}\n\n", 1000))
