@@ -63,8 +63,9 @@ func (r *Reader) Read(p []byte) {
 	if r.stream {
 		r.events.skip(p)
 	}
-	if n := len(p) - Kept; n > 0 {
-		p, r.cut = p[n:], true
+	if n := len(p) - Kept; n >= 0 { // nothing else stays
+		r.cut = r.cut || n+len(r.kept) > 0
+		p, r.kept, r.oldest = p[n:], r.kept[:0], 0
 	}
 	n := min(len(p), Kept-len(r.kept))
 	r.kept = append(r.kept, p[:n]...)
