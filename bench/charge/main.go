@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -115,9 +116,8 @@ func run(o *options) error {
 	report.Columns("stream", "path", "CPU per response", "to the zone", "least", "to the zone", "first byte, p50", "goal")
 	for _, s := range streams {
 		all := make([]variant, len(paths))
-		for round := range o.rounds + 1 {
-			for turn := range all {
-				i := (round + turn) % len(all) // none always follows the same other
+		for range o.rounds + 1 {
+			for _, i := range rand.Perm(len(all)) { // or the collector's turns would fall together with those of one
 				if err := all[i].measure(g, fmt.Sprintf("http://127.0.0.1:%d/%s/%s", g.Port, paths[i], s.path), o.requests); err != nil {
 					return err
 				}
