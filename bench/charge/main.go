@@ -1,9 +1,10 @@
 //go:build linux
 
-// Command charge measures what `charge usage` costs a Caddy that proxies streams of server-sent events, as
-// models send them. It proxies them at three paths: without this handler, with a zone, and with a zone
-// that charges by usage. Requests to these paths take turns in short rounds, and the processor time per
-// response is compared within a round, so what else the machine does affects all alike.
+// Command charge measures what `charge usage` costs a Caddy that proxies streams of server-sent
+// events, as models send them. It proxies them at three paths: without this handler, with a zone,
+// and with a zone that charges by usage. Requests to these paths take turns in short rounds, and
+// the processor time per response is compared within a round, so what else the machine does affects
+// all alike.
 //
 //	go run ./charge -caddy ../bin/caddy [-rounds 301] [-requests 4] [-size 1048576] [-short]
 package main

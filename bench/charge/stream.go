@@ -31,8 +31,8 @@ const (
 		"event: message_stop\n" + `data: {"type":"message_stop"}` + "\n\n"
 )
 
-// newStreams returns the streams of two providers, of about this size, in large writes, and one of an
-// event in each write.
+// newStreams returns the streams of two providers, of about this size, in large writes, and one of
+// an event in each write.
 func newStreams(size int) streams {
 	chat := []byte(strings.Repeat(chatEvent, size/len(chatEvent)) + chatEnd)
 	messages := []byte(messagesStart + strings.Repeat(messagesEvent, size/len(messagesEvent)) + messagesEnd)

@@ -30,12 +30,12 @@ func (c *counts) total() int64 {
 	return sum
 }
 
-// usageKey is the key of usage objects without its first quote. A search for a text whose first byte
-// is rare is several times as fast.
+// usageKey is the key of usage objects without its first quote. A search for a text whose first
+// byte is rare is several times as fast.
 var usageKey = []byte(`usage"`)
 
-// indexUsage returns the index of the first usageKey in text that may have an object as its value, -1 if
-// there is none. Streams have it without one, as null, in each event.
+// indexUsage returns the index of the first usageKey in text that may have an object as its value,
+// -1 if there is none. Streams have it without one, as null, in each event.
 func indexUsage(text []byte) int {
 	for i := 0; ; i += len(usageKey) {
 		n := bytes.Index(text[i:], usageKey)

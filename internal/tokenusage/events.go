@@ -43,8 +43,8 @@ func (e *event) addData(field []byte) {
 	e.data = append(append(e.data, '\n'), field...)
 }
 
-// cutLine returns the first line of text, and what follows its end: LF, CRLF or CR. ended is false if
-// text ends before that.
+// cutLine returns the first line of text, and what follows its end: LF, CRLF or CR. ended is false
+// if text ends before that.
 func cutLine(text []byte) (line, rest []byte, ended bool) {
 	line, rest, ended = bytes.Cut(text, []byte{'\n'})
 	i := bytes.IndexByte(line, '\r')
@@ -65,8 +65,8 @@ type events struct {
 	lineEnd  byte  // of these: LF, which CRLF has, too, or CR
 }
 
-// read counts the events in text, but for the last one if that has not ended. It returns that one, and
-// its text.
+// read counts the events in text, but for the last one if that has not ended. It returns that one,
+// and its text.
 func (c *events) read(text []byte, withinLine bool) (last event, rest []byte) {
 	for ; len(text) > 0; withinLine = false {
 		e, rest := cutEvent(text, withinLine)
@@ -108,8 +108,8 @@ func (c *events) lines(text []byte) int64 { return int64(bytes.Count(text, []byt
 // skip counts the lines that end in text, which is not read.
 func (c *events) skip(text []byte) { c.skipped += c.lines(text) }
 
-// total returns how many events there are. As those of one stream are alike, the lines that were not
-// read are of no more events than if each were as short as the shortest one.
+// total returns how many events there are. As those of one stream are alike, the lines that were
+// not read are of no more events than if each were as short as the shortest one.
 func (c *events) total() int64 {
 	const fewest = 2 // one with data, and the empty one
 	return c.count + c.skipped/max(fewest, c.shortest)

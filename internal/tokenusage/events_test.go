@@ -109,8 +109,8 @@ func TestReaderIsReused(t *testing.T) {
 	}
 }
 
-// BenchmarkReader reads a stream of 1 MB, in writes of several sizes. The floor is what it does with
-// each byte: it counts the ends of lines, and copies what may be the last bytes.
+// BenchmarkReader reads a stream of 1 MB, in writes of several sizes. The floor is what it does
+// with each byte: it counts the ends of lines, and copies what may be the last bytes.
 func BenchmarkReader(b *testing.B) {
 	chunk := `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1694268190,"model":"m",` +
 		`"choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}],"usage":null}` + "\n\n"

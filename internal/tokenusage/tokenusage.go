@@ -7,8 +7,9 @@
 // Models write parts of the body, and clients write what models repeat. Neither can write a key of
 // its JSON: in a string, a quote is escaped. So the text `"usage"` followed by a colon is a key.
 //
-// What a body says is at its end, and of a stream also at its beginning. Only these are read. All else
-// is copied, and has its lines counted: a gateway that forwards a body has little time for each byte.
+// What a body says is at its end, and of a stream also at its beginning. Only these are read. All
+// else is copied, and has its lines counted: a gateway that forwards a body has little time for
+// each byte.
 package tokenusage
 
 import (
@@ -20,8 +21,8 @@ import (
 // model has written.
 const Kept = 16 << 10
 
-// beginning is how many bytes at the beginning of a stream are read, too. Anthropic's begin with the
-// usage of the input.
+// beginning is how many bytes at the beginning of a stream are read, too. Anthropic's begin with
+// the usage of the input.
 const beginning = 4 << 10
 
 // A Reader reads the body of one response. The zero value reads a document.
@@ -76,8 +77,8 @@ func (r *Reader) Read(p []byte) {
 	}
 }
 
-// endBeginning makes room for more. Of the events at the beginning of a stream, it keeps the last alone,
-// which has not ended.
+// endBeginning makes room for more. Of the events at the beginning of a stream, it keeps the last
+// alone, which has not ended.
 func (r *Reader) endBeginning() {
 	if r.stream {
 		r.find(r.kept)
