@@ -132,6 +132,7 @@ bench: build need-redis need-postgres ## Measure against the baselines of docs/b
 	$(GO) build -o bin/floor ./test/floor
 	cd bench && $(GO) run ./gateway -peer ../bin/peer -floor ../bin/floor $(BENCHARGS)
 	cd bench && $(GO) run ./viewers
+	cd bench && $(GO) run ./charge
 
 fmt: need-go ## Format the code, and apply go fix
 	gofmt -w .

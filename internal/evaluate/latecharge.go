@@ -107,6 +107,9 @@ func (r *reservedCharge) value(h http.Header) string {
 // settle charges the request. status is the one that the client gets.
 func (r *reservedCharge) settle(status int) {
 	n, how := r.cost(status)
+	if r.body != nil {
+		r.body.Close()
+	}
 	reserved := r.take.Cost
 	if r.counts != nil {
 		how.counter(r.counts).Add(1)

@@ -63,17 +63,19 @@ func (h *History) Foresee(key []byte) (events int64, known bool) {
 	defer h.mu.Unlock()
 	for _, keys := range h.keys {
 		if c := keys[id]; c != nil && len(c.newest) >= Few {
-			return c.high, true
+			return c.foresee(), true
 		}
 	}
-	return h.all.high, len(h.all.newest) > 0
+	if len(h.all.newest) == 0 {
+		return 0, false
+	}
+	return h.all.foresee(), true
 }
 
 // charges are the newest, in a ring.
 type charges struct {
 	newest []int64
-	next   int   // where the next one goes once the ring is full
-	high   int64 // their percentile
+	next   int // where the next one goes once the ring is full
 }
 
 func (c *charges) add(events int64, most int) {
@@ -83,8 +85,12 @@ func (c *charges) add(events int64, most int) {
 		c.newest[c.next] = events
 		c.next = (c.next + 1) % most
 	}
+}
+
+// foresee returns their percentile.
+func (c *charges) foresee() int64 {
 	var room [ofAll]int64
 	sorted := append(room[:0], c.newest...)
 	slices.Sort(sorted)
-	c.high = sorted[(len(sorted)*percent+99)/100-1]
+	return sorted[(len(sorted)*percent+99)/100-1]
 }

@@ -6,30 +6,40 @@
 //
 // Models write parts of the body, and clients write what models repeat. Neither can write a key of
 // its JSON: in a string, a quote is escaped. So the text `"usage"` followed by a colon is a key.
+//
+// What a body says is at its end, and of a stream also at its beginning. Only these are read. All
+// else is copied, and has its lines counted: a gateway that forwards a body has little time for
+// each byte.
 package tokenusage
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // Kept is how many bytes of a body are kept at most, the newest. A usage object follows what the
-// model has written. Of a stream, the first as many are read, too: Anthropic's begin with the
-// input.
+// model has written.
 const Kept = 16 << 10
 
-// eventEnd separates events in what is kept. JSON has no such byte.
-const eventEnd = 0
+// beginning is how many bytes at the beginning of a stream are read, too. Anthropic's begin with
+// the usage of the input.
+const beginning = 4 << 10
 
 // A Reader reads the body of one response. The zero value reads a document.
 type Reader struct {
-	stream bool  // of server-sent events; else one document
-	lines  lines // of the stream
-	kept   []byte
-	begun  bool // the event has a data field
-	after  bool // the beginning of the stream has been scanned
+	stream bool        // of server-sent events; else one document
+	kept   []byte      // the newest bytes, of which each replaces the oldest once there are Kept
+	oldest int         // the index in kept of the oldest byte
+	room   *[Kept]byte // for kept; nil: there was no more than the beginning so far
+	cut    bool        // bytes after the beginning are no longer kept
 
-	events  int64
+	events  events // those at the beginning, and the lines that follow
 	found   counts
 	partial bool // the newest usage object is one of a message that has just begun
 }
+
+// rooms are for bodies with more than a beginning.
+var rooms = sync.Pool{New: func() any { return new([Kept]byte) }}
 
 // NewReader returns a reader of a body of this media type.
 func NewReader(contentType string) *Reader {
@@ -43,70 +53,101 @@ func isEventStream(contentType string) bool {
 
 // Read reads the next bytes of the body.
 func (r *Reader) Read(p []byte) {
-	if r.stream {
-		r.lines.read(p, r)
-		return
-	}
-	r.keep(p)
-}
-
-// keep keeps the newest bytes of the data or document.
-func (r *Reader) keep(p []byte) {
-	if r.stream && !r.after && len(r.kept)+len(p) > Kept {
-		r.scan()
-		r.after = true
-	}
-	if len(p) >= Kept {
-		r.kept = append(r.kept[:0], p[len(p)-Kept:]...)
-		return
-	}
-	if over := len(r.kept) + len(p) - Kept; over > 0 {
-		// Many bytes are dropped at a time, so that few are moved.
-		over = max(over, min(len(r.kept), Kept/4))
-		r.kept = append(r.kept[:0], r.kept[over:]...)
-	}
-	r.kept = append(r.kept, p...)
-}
-
-// beginData begins a data field of an event.
-func (r *Reader) beginData() {
-	if r.begun {
-		r.keep([]byte{'\n'})
-	}
-	r.begun = true
-}
-
-// endEvent ends an event.
-func (r *Reader) endEvent() {
-	if !r.begun {
-		return
-	}
-	r.begun = false
-	if !bytes.HasSuffix(r.kept, []byte("[DONE]")) {
-		r.events++
-	}
-	r.keep([]byte{eventEnd})
-}
-
-// scan looks for usage objects in what is kept.
-func (r *Reader) scan() {
-	for event := range bytes.SplitSeq(r.kept, []byte{eventEnd}) {
-		if r.found.addFrom(event) {
-			r.partial = r.stream && bytes.Contains(event, []byte(`"message_start"`))
+	if r.room == nil {
+		n := min(len(p), beginning-len(r.kept))
+		r.kept = append(r.kept, p[:n]...)
+		if p = p[n:]; len(p) == 0 {
+			return
 		}
+		r.endBeginning()
+	}
+	if r.stream {
+		r.events.skip(p)
+	}
+	if n := len(p) - Kept; n >= 0 { // nothing else stays
+		r.cut = r.cut || n+len(r.kept) > 0
+		p, r.kept, r.oldest = p[n:], r.kept[:0], 0
+	}
+	n := min(len(p), Kept-len(r.kept))
+	r.kept = append(r.kept, p[:n]...)
+	for p = p[n:]; len(p) > 0; p = p[n:] {
+		r.cut = true
+		n = copy(r.kept[r.oldest:], p)
+		r.oldest = (r.oldest + n) % Kept
+	}
+}
+
+// endBeginning makes room for more. Of the events at the beginning of a stream, it keeps the last
+// alone, which has not ended.
+func (r *Reader) endBeginning() {
+	if r.stream {
+		r.find(r.kept)
+		r.events.expectLineEnd(r.kept)
+		_, r.kept = r.events.read(r.kept, false)
+		r.events.skip(r.kept)
+	}
+	r.keep(r.kept, nil)
+}
+
+// keep keeps two texts, of which one follows the other, in another room.
+func (r *Reader) keep(a, b []byte) {
+	room := rooms.Get().(*[Kept]byte)
+	kept := append(append(room[:0], a...), b...)
+	r.Close()
+	r.kept, r.room = kept, room
+}
+
+// Close ends the use of the Reader.
+func (r *Reader) Close() {
+	if r.room != nil {
+		rooms.Put(r.room)
+	}
+	r.kept, r.oldest, r.room = nil, 0, nil
+}
+
+// newest returns what is kept.
+func (r *Reader) newest() []byte {
+	if r.oldest > 0 {
+		r.keep(r.kept[r.oldest:], r.kept[:r.oldest])
+	}
+	return r.kept
+}
+
+// find looks for usage objects in text, which begins within a line if something was cut off.
+func (r *Reader) find(text []byte) {
+	if !r.stream {
+		r.found.addFrom(text)
+		return
+	}
+	withinLine := r.cut
+	for i := indexUsage(text); i >= 0; i = indexUsage(text) {
+		line := 1 + bytes.LastIndexAny(text[:i], "\r\n")
+		e, rest := cutEvent(text[line:], withinLine && line == 0)
+		if r.found.addFrom(e.data) {
+			r.partial = bytes.Contains(e.data, []byte(`"message_start"`))
+		}
+		text, withinLine = rest, false
 	}
 }
 
 // Tokens returns how many tokens the body so far says that the response has used. known is whether
-// it says so for the whole response. The body is read no further.
+// it says so for the whole response.
 func (r *Reader) Tokens() (n int64, known bool) {
-	if r.stream {
-		r.endEvent() // the last event may lack the empty line
-	}
-	r.scan()
+	r.find(r.newest())
 	return r.found.total(), r.found.any && !r.partial
 }
 
 // Events returns how many events with data the body has so far, 0 if it is no stream of events. A
 // model streams about one token in each.
-func (r *Reader) Events() int64 { return r.events }
+func (r *Reader) Events() int64 {
+	if !r.stream {
+		return 0
+	}
+	all, text := r.events, r.newest()
+	if r.room != nil {
+		all.skipped -= all.lines(text)
+	}
+	last, _ := all.read(text, r.cut)
+	all.add(last)
+	return all.total()
+}

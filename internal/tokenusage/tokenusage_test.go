@@ -60,6 +60,12 @@ data: {"type":"message_stop"}
 	{"a long document", "application/json", `{"choices":["` + strings.Repeat("x", 100_000) + `"],"usage":{"total_tokens":7}}`, 7, 0},
 	{"a long event", "text/event-stream", `data: {"response":{"output":"` + strings.Repeat("x", 100_000) +
 		"\",\"usage\":{\"total_tokens\":7}}}\n\n", 7, 1},
+	{"a long chat stream", "text/event-stream", strings.Repeat("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n", 1000) +
+		"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":1000,\"total_tokens\":1008}}\n\ndata: [DONE]\n\n", 1008, 1001},
+	{"a long messages stream", "text/event-stream", "event: message_start\n" +
+		"data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":25,\"output_tokens\":1}}}\n\n" +
+		strings.Repeat("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"a\"}}\n\n", 1000) +
+		"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}\n\n", 40, 1002},
 }
 
 func read(contentType string, parts ...string) *Reader {

@@ -1,0 +1,192 @@
+//go:build linux
+
+// Command charge measures what `charge usage` costs a Caddy that proxies streams of server-sent
+// events, as models send them. It proxies them at three paths: without this handler, with a zone,
+// and with a zone that charges by usage. Requests to these paths take turns in short rounds, and
+// the processor time per response is compared within a round, so what else the machine does affects
+// all alike.
+//
+//	go run ./charge -caddy ../bin/caddy [-rounds 301] [-requests 4] [-size 1048576] [-short]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/fleetlimit/fleetlimit/bench/caddy"
+	"github.com/fleetlimit/fleetlimit/bench/report"
+)
+
+// mostCost is which part more of the processor time `charge usage` may take than a zone without it.
+const mostCost = 0.02
+
+// sites proxies the streams at three paths, of which the last charges by usage.
+const sites = `http://127.0.0.1:%d {
+	handle /without/* {
+		reverse_proxy %[2]s
+	}
+	handle /zone/* {
+		rate_limit {
+			zone requests {
+				key {header.X-Api-Key}
+				limit 1000000000/1s
+			}
+		}
+		reverse_proxy %[2]s
+	}
+	handle /charge/* {
+		rate_limit {
+			zone tokens {
+				key {header.X-Api-Key}
+				limit 1000000000/1s
+				charge usage reserve 20
+			}
+		}
+		reverse_proxy %[2]s
+	}
+}
+`
+
+var paths = []string{"without", "zone", "charge"}
+
+func main() {
+	var o options
+	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
+	flag.IntVar(&o.rounds, "rounds", 301, "rounds of each variant")
+	flag.IntVar(&o.requests, "requests", 4, "responses in a round")
+	flag.IntVar(&o.size, "size", 1<<20, "bytes of a response")
+	short := flag.Bool("short", false, "only check that everything runs: two short rounds")
+	flag.Parse()
+	if *short {
+		o.rounds, o.requests = 2, 2
+	}
+	if err := run(&o); err != nil {
+		fmt.Fprintln(os.Stderr, "charge:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the values of the flags.
+type options struct {
+	caddy            string
+	rounds, requests int
+	size             int
+}
+
+// A variant is what was measured at one path.
+type variant struct {
+	cpu   report.Series // microseconds of processor time per response, by round
+	first report.Series // median of the milliseconds until the first byte, by round
+}
+
+func run(o *options) error {
+	binary, err := filepath.Abs(o.caddy)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "charge")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	streams := newStreams(o.size)
+	go func() { _ = http.Serve(l, streams) }()
+	g, err := caddy.StartSites(binary, dir, "", func(port int) string { return fmt.Sprintf(sites, port, l.Addr()) })
+	if err != nil {
+		return err
+	}
+	defer g.Stop()
+
+	report.Head("go run ./charge")
+	fmt.Printf("\n### Streams of %d bytes, %d rounds of %d responses\n\n", o.size, o.rounds, o.requests)
+	report.Columns("stream", "path", "CPU per response", "to the zone", "least", "to the zone", "first byte, p50", "goal")
+	for _, s := range streams {
+		all := make([]variant, len(paths))
+		for range o.rounds + 1 {
+			for _, i := range rand.Perm(len(all)) { // or the collector's turns would fall together with those of one
+				if err := all[i].measure(g, fmt.Sprintf("http://127.0.0.1:%d/%s/%s", g.Port, paths[i], s.path), o.requests); err != nil {
+					return err
+				}
+			}
+		}
+		print(s, all)
+	}
+	return nil
+}
+
+// measure measures a round.
+func (v *variant) measure(g *caddy.Process, url string, requests int) error {
+	before, err := g.CPUTime()
+	if err != nil {
+		return err
+	}
+	firsts := make([]float64, requests)
+	for i := range firsts {
+		if firsts[i], err = get(url); err != nil {
+			return err
+		}
+	}
+	after, err := g.CPUTime()
+	if err != nil {
+		return err
+	}
+	v.cpu = append(v.cpu, (after-before).Seconds()*1e6/float64(requests))
+	slices.Sort(firsts)
+	v.first = append(v.first, report.Quantile(0.5, firsts))
+	return nil
+}
+
+// get reads a response, and returns after how many milliseconds its first byte came.
+func get(url string) (first float64, err error) {
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("X-Api-Key", "key")
+	r.Header.Set("Accept-Encoding", "identity") // or the client would ask for gzip
+	began := time.Now()
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s: status %d", url, resp.StatusCode)
+	}
+	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+		return 0, err
+	}
+	first = time.Since(began).Seconds() * 1e3
+	_, err = io.Copy(io.Discard, resp.Body)
+	return first, err
+}
+
+func print(s *stream, all []variant) {
+	for i := range all {
+		all[i].cpu, all[i].first = all[i].cpu[1:], all[i].first[1:] // the first round warms up
+	}
+	zone := all[1].cpu
+	for i, v := range all {
+		ratio, least, goal := v.cpu.Over(zone).Median(), floats.Min(v.cpu), ""
+		if i == 2 {
+			goal = fmt.Sprintf("<= %.2f: %s", 1+mostCost, report.Met(ratio <= 1+mostCost))
+		}
+		report.Row(s.name, paths[i], fmt.Sprintf("%.0f µs", v.cpu.Median()), fmt.Sprintf("%.3f", ratio),
+			fmt.Sprintf("%.0f µs", least), fmt.Sprintf("%.3f", least/floats.Min(zone)), fmt.Sprintf("%.3f ms", v.first.Median()), goal)
+	}
+}
