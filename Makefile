@@ -26,7 +26,7 @@ export GORACE = atexit_sleep_ms=20
 alone    := Test(Load|Memory)|Test[A-Za-z0-9_]*Alloc
 # Tests that take ten times as long under the race detector, in which it has nothing to find: one
 # goroutine compares results.
-unraced  := Test(Tune|Recall|SameAsMemory|LendAsSpecified)
+unraced  := Test(Tune|Recall|SameAsMemory|LendAsSpecified|LoadOfCharges|LoadOfLateRefunds)
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
 # The directories with tests of these names.
@@ -58,7 +58,7 @@ test: build need-cc need-redis need-postgres need-prometheus need-chromium alone
 	@$(MAKE) --no-print-directory -j 2 simulated timed
 
 alone:
-	$(GO) run ./test/strict -p 1 -run '^($(alone))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(alone))
+	$(GO) run ./test/strict -p 1 -run '^($(alone))' -skip '^($(unraced))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(alone))
 
 # These only compute, so they take what time others leave.
 simulated:
