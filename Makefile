@@ -16,20 +16,29 @@ linted   := $(filter-out tools,$(modules))
 exchanges = $(CURDIR)/bin/exchanges
 # Compilers and linters take a fifth less processor time with fewer garbage collections. The tests
 # themselves have Go's default.
-build lint vuln fuzz test: export GOGC = 300
+build lint vuln fuzz alone simulated timed: export GOGC = 300
 default_gc = -exec 'env -u GOGC'
 # The program that tests run. Each package would link its own otherwise.
 with_caddy = FLEETLIMIT_CADDY=$(CURDIR)/bin/caddy
-# Tests without the race detector, one package at a time. The race detector and other packages disturb
-# those that count bytes or load a gateway. The others
-# take ten times as long under it, in which it has nothing to find: one goroutine compares results.
-unraced  := Test(Load|Memory|Tune|Recall|SameAsMemory|LendAsSpecified)|Test[A-Za-z0-9_]*Alloc
+# The race detector would sleep for a second at the end of each of its programs.
+export GORACE = atexit_sleep_ms=20
+# Tests that count bytes or load a gateway. The race detector and other packages disturb them.
+alone    := Test(Load|Memory)|Test[A-Za-z0-9_]*Alloc
+# Tests that take ten times as long under the race detector, in which it has nothing to find: one
+# goroutine compares results.
+unraced  := Test(Tune|Recall|SameAsMemory|LendAsSpecified|LoadOfCharges|LoadOfLateRefunds)
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
+# The directories with tests of these names.
+dirs_of   = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(1))' .)))
 # Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.
-slow     := ./test/monitoring ./test/runbooks ./test/integration ./test/attack ./test/fault ./test/fleet ./redisconn ./rules/rulestore
-# The directories with any of these.
-quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(unraced)|$(seeded))' .)))
+# The Caddy of the first is a program of its own, which the race detector would not watch.
+programs := ./test/fleet ./test/fault ./test/runbooks ./test/monitoring ./test/redistest ./test/pgtest ./test/deploy
+slow     := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
+# The race detector has nothing to find in packages of which no file has any of these words.
+at_once  := ^[[:space:]]*go [a-z]|\.Go\(|"sync|"testing/synctest"|"net/http/httptest"|/redistest"|t\.Parallel
+tested    = $(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...))
+in_turn   = $(shell for dir in $(tested); do grep -qE '$(at_once)' $$dir/*.go || echo $$dir; done)
 # Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
 # be compiled again.
 instrumented = '$(shell $(GO) list -m)/...=-d=libfuzzer'
@@ -45,9 +54,19 @@ build: need-go ## Build bin/caddy: Caddy with this module
 run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
-test: build need-cc need-redis need-postgres need-prometheus need-chromium ## Run every test under the race detector; a skipped test fails
-	$(GO) run ./test/strict -p 1 -run '^($(unraced)|$(seeded))' -vet=off -count=1 $(default_gc) $(quiet)
-	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -p 3 -skip '^($(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) ./...
+test: build need-cc need-redis need-postgres need-prometheus need-chromium alone ## Run every test, most under the race detector; a skipped test fails
+	@$(MAKE) --no-print-directory -j 2 simulated timed
+
+alone:
+	$(GO) run ./test/strict -p 1 -run '^($(alone))' -skip '^($(unraced))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(alone))
+
+# These only compute, so they take what time others leave.
+simulated:
+	nice $(GO) run ./test/strict -p 1 -timeout 1h -run '^($(unraced)|$(seeded))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(unraced)|$(seeded))
+
+timed:
+	$(with_caddy) $(GO) run ./test/strict -must-run '$(programs)' -p 3 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(programs) $(in_turn)
+	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run './test/integration ./test/attack' -race -p 4 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) $(filter-out $(programs) $(in_turn),$(tested))
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 	cd test/page && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict -vet=off -count=1 -shuffle=on .
 
@@ -72,19 +91,25 @@ upstreams: need-go ## Ask real upstreams which names they read as a key, and how
 	mv bin/upstream_paths.txt internal/pathreading/testdata/upstream_paths.txt
 	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/pathreading
 
-verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium build alone ## Everything CI runs
+	@$(MAKE) --no-print-directory -j 2 computed waiting
 
-# deadcode keeps nothing between runs, and Caddy is in all modules: one run reads it once for all.
+# What computes runs beside what waits, and gives way to it.
+computed:
+	@nice $(MAKE) --no-print-directory lint vuln tidy fuzz-short
+	@$(MAKE) --no-print-directory simulated
+
+waiting:
+	@for target in timed bench-short clients; do $(MAKE) --no-print-directory $$target || exit 1; done
+
+# In one workspace each linter reads Caddy once, not once for each module.
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
-	@set -e; for dir in $(linted); do \
-		echo "go vet, staticcheck: $$dir"; cd $(CURDIR)/$$dir; \
-		$(GO) vet ./...; $(GO) tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...; \
-	done
-	@set -e; echo "deadcode: $(linted)"; work=$$(mktemp -d); trap 'rm -r "$$work"' EXIT; \
-	$(GO) build -modfile=tools/go.mod -o $$work/deadcode golang.org/x/tools/cmd/deadcode; \
+	@set -e; work=$$(mktemp -d); trap 'rm -r "$$work"' EXIT; packages="$(linted:%=./%/...)"; \
+	tool() { $(GO) tool -modfile=tools/go.mod -n $$1; }; staticcheck=$$(tool staticcheck); deadcode=$$(tool deadcode); \
 	export GOWORK=$$work/go.work; $(GO) work init $(linted); \
-	dead=$$($$work/deadcode -test $(linted:%=./%/...)); \
+	echo "go vet, staticcheck, deadcode: $(linted)"; \
+	$(GO) vet $$packages; $$staticcheck $$packages; dead=$$($$deadcode -test $$packages); \
 	dead=$$(echo "$$dead" | grep -v 'unreachable func: Example' || true); \
 	[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }
 	lua/lint.sh
@@ -141,8 +166,8 @@ fmt: need-go ## Format the code, and apply go fix
 clean: ## Remove what was built
 	rm -rf bin
 
-fuzz-short:
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
+fuzz-short: # a number of inputs, not a time, so that a busy machine takes longer and fails no less
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=2000x
 
 bench-short: build need-redis need-postgres
 	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short && $(GO) run ./simulate -short && $(GO) run ./rules -short
@@ -176,4 +201,4 @@ need-chromium:
 	@test/page/need-chromium.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients page openapi upstreams verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium
+.PHONY: help build run test alone simulated timed clients page openapi upstreams verify computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium

@@ -43,6 +43,7 @@ type load struct {
 	keys [][]string // by shard, for the paths strict and leased
 
 	running sync.RWMutex // held for writing while the load pauses
+	paused  bool         // used by the goroutine of the test alone
 	next    atomic.Int64 // key of the path strict
 	tight   atomic.Pointer[[]tightKey]
 
@@ -66,7 +67,7 @@ const (
 
 // start starts the workers, paused. They end with ctx.
 func (l *load) start(ctx context.Context, workers *sync.WaitGroup) {
-	l.running.Lock()
+	l.pause()
 	l.tight.Store(new([]tightKey))
 	for n := range size {
 		for shard := range l.keys {
@@ -117,8 +118,18 @@ func (l *load) every(ctx context.Context, workers *sync.WaitGroup, pace time.Dur
 	})
 }
 
-func (l *load) pause()  { l.running.Lock() }
-func (l *load) resume() { l.running.Unlock() }
+func (l *load) pause() {
+	l.running.Lock()
+	l.paused = true
+}
+
+// resume may be called of a load that is not paused, by a test that has failed in the middle.
+func (l *load) resume() {
+	if l.paused {
+		l.paused = false
+		l.running.Unlock()
+	}
+}
 
 // request sends a request.
 func (l *load) request(node int, p path, key string, shard int) sample {

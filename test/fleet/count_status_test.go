@@ -17,6 +17,7 @@ import (
 // 1000 that follow each other, none is rejected, although the fleet has at most five under way at a
 // time.
 func TestFleetCountsFailedLogins(t *testing.T) {
+	t.Parallel()
 	var attempts, underWay, mostUnderWay atomic.Int64
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		attempts.Add(1)

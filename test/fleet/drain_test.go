@@ -29,6 +29,7 @@ func onServer(redis *redistest.Server) string {
 // A node serves and counts requests while Caddy shuts down, and says so to whoever checks. It takes
 // no lease meanwhile, and returns those that it has.
 func TestNodeDrains(t *testing.T) {
+	t.Parallel()
 	redis := redistest.NewServer(t)
 	n := nodetest.Start(t, onServer(redis), drainSite)
 	granted := func() float64 {
@@ -85,6 +86,7 @@ func TestNodeDrains(t *testing.T) {
 // A fleet behind a load balancer is upgraded node by node under load. No request fails, and each
 // admitted request is counted once.
 func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
 	nodes := nodetest.StartAll(t, 3, onServer(redistest.NewServer(t)), drainSite)
 	balancer := startBalancer(t, nodes)
 	var admitted, failed atomic.Int64

@@ -91,6 +91,7 @@ func TestSlowRedisDecidesEverything(t *testing.T) {
 // Redis answers later than the timeout. The nodes admit no more than the limit on top of it, and
 // nothing on top of it if on_outage is closed.
 func TestLateRedisExceedsByOneLimit(t *testing.T) {
+	t.Parallel()
 	for onOutage, most := range map[string]int{"local": 2 * burstLimit, "closed": burstLimit} {
 		t.Run(onOutage, func(t *testing.T) {
 			redis := redistest.NewServer(t)

@@ -118,6 +118,7 @@ func checkSlots(t *testing.T, began []time.Time) {
 // TestWaiters has many requests wait, reloads the configuration, and has half of the clients leave. The
 // others get their turn.
 func TestWaiters(t *testing.T) {
+	t.Parallel()
 	node := nodetest.Start(t, inMemory, waitersSite("first"))
 	resident := func() int { return residentMB(t, node) }
 	before := resident()

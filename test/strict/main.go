@@ -1,7 +1,7 @@
 // Command strict runs go test with its usual output, and fails if a test fails or is skipped, or if
 // a package that must run tests has run none.
 //
-//	go run ./test/strict [-must-run <packages>] [<flags of go test>] <packages>
+//	go run ./test/strict [-must-run '<packages>'] [<flags of go test>] <packages>
 //
 // A test that cannot run in one mode, such as a count of allocations under the race detector,
 // belongs behind a build constraint and into a second run. A fuzz target may skip a seed.
@@ -37,7 +37,8 @@ const withTests = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
 func run(mustRun string, args []string) error {
 	r := newReport(os.Stdout)
 	if mustRun != "" {
-		out, err := exec.Command("go", "list", "-f", withTests, mustRun).Output()
+		list := append([]string{"list", "-f", withTests}, strings.Fields(mustRun)...)
+		out, err := exec.Command("go", list...).Output()
 		if err != nil {
 			return fmt.Errorf("strict: go list %s: %w", mustRun, err)
 		}
