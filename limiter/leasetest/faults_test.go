@@ -130,6 +130,12 @@ var faults = []fault{
 		},
 	},
 	{
+		name: "script run twice",
+		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
+			lendOne(g, n.simulation.store.incarnation, n.now(), *l)
+		},
+	},
+	{
 		name:       "fraction of an event read as a numerator over another rate's denominator",
 		from:       40,
 		boundsOnly: true,
@@ -140,12 +146,6 @@ var faults = []fault{
 		},
 		lend: func(_ *simNode, g *Ledger, l *limiter.LeaseRequest) {
 			g.count.(*countedLending).lendingCount.(*lendingBucket).misreadFraction(l.Rule)
-		},
-	},
-	{
-		name: "script run twice",
-		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
-			lendOne(g, n.simulation.store.incarnation, n.now(), *l)
 		},
 	},
 	{

@@ -74,6 +74,7 @@ func randomPartsHistory(seed uint64) *partsHistory {
 	return h
 }
 
+// steadyPartsHistory returns one of which the limit stays the same.
 func steadyPartsHistory(seed uint64) *partsHistory {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	h := &partsHistory{limit: limiter.Limit{
