@@ -112,12 +112,18 @@ func (e *Evaluation) Release() {
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	clear(e.mayApply)
-	*e = Evaluation{
-		takes: e.takes[:0], keys: e.keys[:0], adaptive: e.adaptive[:0], concurrentKeys: e.concurrentKeys[:0],
-		reserved: e.reserved[:0], mayWait: e.mayWait[:0], late: e.late[:0],
-		credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
-		decisions: e.decisions, mayApply: e.mayApply[:0],
-	}
+	clear(e.reading.Concurrent)
+	takes, keys, mayApply, body := e.takes[:0], e.keys[:0], e.mayApply[:0], e.body
+	adaptive, concurrentKeys := e.adaptive[:0], e.concurrentKeys[:0]
+	reserved, mayWait, late := e.reserved[:0], e.mayWait[:0], e.late[:0]
+	credentials, dryRuns, comparisons := e.credentials[:0], e.dryRuns[:0], e.comparisons[:0]
+	decisions, concurrent := e.decisions, e.reading.Concurrent[:0]
+	*e = Evaluation{} // with the fields that stay, it would be made on the stack, which has no room for it
+	e.takes, e.keys, e.mayApply, e.body = takes, keys, mayApply, body
+	e.adaptive, e.concurrentKeys = adaptive, concurrentKeys
+	e.reserved, e.mayWait, e.late = reserved, mayWait, late
+	e.credentials, e.dryRuns, e.comparisons = credentials, dryRuns, comparisons
+	e.decisions, e.reading.Concurrent = decisions, concurrent
 	evaluations.Put(e)
 }
 

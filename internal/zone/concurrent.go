@@ -77,7 +77,6 @@ func (b *ruleBuilder) inheritConcurrent(e *config.Endpoint, tier int) (limit int
 
 // readConcurrent finds the limits of requests at once at the endpoints with the indices places.
 func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, entries *keyEntries, found *Reading) {
-	found.Concurrent = r.concurrent[:0]
 	for _, place := range places {
 		var now time.Time
 		if entries != nil {
