@@ -136,7 +136,7 @@ func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Po
 	case was != nil:
 		r.Strict, r.OnOutage = was.Concurrent.Strict, was.Concurrent.OnOutage
 	case e.rules[tier] != nil:
-		r.Strict, r.OnOutage = e.rules[tier].base.Strict, e.rules[tier].base.OnOutage
+		r.Strict, r.OnOutage = e.rules[tier].compiled.Strict, e.rules[tier].compiled.OnOutage
 	}
 	if p, found := o.inFlight.Load(r); found {
 		return p.(*response.Policy)
