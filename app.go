@@ -61,7 +61,6 @@ type App struct {
 	store   *stores.Store
 	release func()
 	http    *caddyhttp.App // nil before Start, and if there are no servers
-	names   sync.Map       // of the zones, as keys
 	set     zone.Set
 
 	requests evaluate.App
@@ -78,8 +77,9 @@ type App struct {
 	applying       sync.Mutex // held while inForce changes
 	inForce        atomic.Pointer[zone.Snapshot]
 
-	mu          sync.Mutex // guards the fields below
-	definitions map[string]*config.Zone
+	mu          sync.Mutex              // guards the fields below
+	definitions map[string]*config.Zone // it does not change once all handlers are provisioned
+	handlersLog *report.Log             // of all handlers; nil: none is provisioned
 }
 
 // emergencyMode is the hard limit in front of all zones of this process.
@@ -240,7 +240,6 @@ func (a *App) prepareSet() {
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
-	a.names.Store(name, nil)
 	a.mu.Lock()
 	earlier := a.definitions[name]
 	if a.definitions == nil {
@@ -296,6 +295,17 @@ func (a *App) fleetDefinition(z *config.Zone) membership.Definition {
 	return definition
 }
 
+// logOfHandlers returns the log of the handlers of the configuration. It is the same for all, as many
+// sites have one.
+func (a *App) logOfHandlers(ctx caddy.Context) (_ *report.Log, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.handlersLog == nil {
+		a.handlersLog, err = report.NewLog(ctx)
+	}
+	return a.handlersLog, err
+}
+
 // definition returns how a zone is defined, nil if it is not.
 func (a *App) definition(name string) *config.Zone {
 	a.mu.Lock()
@@ -303,10 +313,10 @@ func (a *App) definition(name string) *config.Zone {
 	return a.definitions[name]
 }
 
-// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
+// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it, which
+// come when all handlers are provisioned.
 func (a *App) hasZone(name string) bool {
-	_, found := a.names.Load(name)
-	return found
+	return a.definitions[name] != nil
 }
 
 // Interface guards.

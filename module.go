@@ -107,10 +107,10 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return fmt.Errorf("loading the rate_limit app: %w", err)
 	}
-	if h.log, err = report.NewLog(ctx); err != nil {
+	h.app = app.(*App)
+	if h.log, err = h.app.logOfHandlers(ctx); err != nil {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
-	h.app = app.(*App)
 	h.requests = evaluate.Handler{
 		App: &h.app.requests, Store: h.app.store, Jitter: float64(h.Jitter), Place: h.Place,
 		Reports: reports.Requests(h.log, &h.Handler, h.app.recorded),

@@ -47,7 +47,7 @@ func TestPlaceholdersOfLaterHandler(t *testing.T) {
 	first := provisioned(t, `{"rate_limits": {
 		"first": {"key": "all", "limit": {"events": 5, "window": "1m"}, "match": [{"method": ["PUT"]}]}}}`)
 	later := provisioned(t, `{"rate_limits": {"later": {"key": "all", "limit": {"events": 5, "window": "1m"}}}}`)
-	first.app.names.Store("later", nil) // both are in one configuration
+	first.app.definitions["later"] = later.app.definitions["later"] // both are in one configuration
 	r := benchRequest("k")
 	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
 	read := func() string { return repl.ReplaceKnown("{http.rate_limit.later.limit}", "") }

@@ -38,8 +38,8 @@ func TestUnmarshalCaddyfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"rate_limits":{"api":{"key":"{http.vars.client_ip}","limit":{"events":10,"window":60000000000},` +
-		`"tier":{"placeholder":"{http.vars.tier}","tiers":{"free":{"events":100,"window":60000000000},"pro":null}},"place":"Caddyfile:2"}},` +
+	want := `{"rate_limits":{"api":{"key":"{http.vars.client_ip}","limit":"10/1m",` +
+		`"tier":{"placeholder":"{http.vars.tier}","tiers":{"free":"100/1m","pro":null}},"place":"Caddyfile:2"}},` +
 		`"allow":["192.0.2.1"],"place":"Caddyfile:1"}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -11,8 +11,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
-// The JSON configuration accepts what is one line of a Caddyfile as that text, too. It is always
-// written as objects and numbers, so that two spellings of one setting are equal.
+// The JSON configuration accepts what is one line of a Caddyfile as that text, too. Each setting is
+// always written in one way, so that two spellings of it are equal: limits as texts, which take a
+// fraction of the memory in the copy of the configuration that Caddy keeps, all others as objects and
+// numbers.
 
 // Zones are zones by name.
 type Zones map[string]*Zone
@@ -54,16 +56,45 @@ type limitFields Limit
 // UnmarshalJSON accepts a rate, such as "100/1m burst 20".
 func (l *Limit) UnmarshalJSON(data []byte) error { return unmarshalRate(data, l, (*limitFields)(l)) }
 
+// tierFields is a Tier without its methods and those of its limit.
+type tierFields struct {
+	limitFields
+	Enforcement
+	Concurrent int `json:"concurrent,omitempty"`
+}
+
 // UnmarshalJSON accepts a rate in place of the whole tier.
 func (t *Tier) UnmarshalJSON(data []byte) error {
-	var object struct {
-		limitFields
-		Enforcement
-		Concurrent int `json:"concurrent,omitempty"`
-	}
+	var object tierFields
 	err := unmarshalRate(data, (*Limit)(&object.limitFields), &object)
 	*t = Tier{Limit(object.limitFields), object.Enforcement, object.Concurrent}
 	return err
+}
+
+// MarshalJSON writes a rate, such as "100/1m burst 20", unless l is none.
+func (l Limit) MarshalJSON() ([]byte, error) {
+	if text, isRate := l.text(); isRate {
+		return json.Marshal(text)
+	}
+	return json.Marshal(limitFields(l))
+}
+
+// MarshalJSON writes a rate in place of a tier that has nothing else.
+func (t Tier) MarshalJSON() ([]byte, error) {
+	if t == (Tier{Limit: t.Limit}) && t.Limited() {
+		return json.Marshal(t.Limit)
+	}
+	return json.Marshal(tierFields{limitFields(t.Limit), t.Enforcement, t.Concurrent})
+}
+
+// text returns l as a rate, and reports false if that does not say all of it.
+func (l *Limit) text() (rate string, isRate bool) {
+	if l.Check() != nil {
+		return "", false
+	}
+	rate = l.String()
+	parsed, err := ParseLimit(rate)
+	return rate, err == nil && *parsed == *l
 }
 
 // unmarshalRate unmarshals a rate into limit, or an object into object, which contains limit.

@@ -64,9 +64,7 @@ func NewRule(r Rule) (*Rule, error) {
 	if int(r.OnOutage) >= len(outageModes) {
 		return nil, fmt.Errorf("limiter: unknown outage mode %d", r.OnOutage)
 	}
-	if r.MaxKeys == 0 {
-		r.MaxKeys = DefaultMaxKeys
-	}
+	r.setDefaults()
 	r.window = int64(r.Limit.Window / time.Microsecond)
 	r.capacity = r.Limit.Events
 	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst > 0 {
@@ -75,8 +73,7 @@ func NewRule(r Rule) (*Rule, error) {
 	g := gcd(r.Limit.Events, r.window)
 	r.refill, r.per = r.Limit.Events/g, r.window/g
 	if r.Algorithm.Kind == SlidingWindow {
-		n := int64(max(1, r.Algorithm.SubWindows))
-		r.Algorithm.SubWindows = int(n)
+		n := int64(r.Algorithm.SubWindows)
 		r.sub = (r.window + n - 1) / n
 	}
 	r.slot = r.leaseSlot()
@@ -87,6 +84,26 @@ func NewRule(r Rule) (*Rule, error) {
 	_ = binary.Write(id, binary.LittleEndian, r.Strict)
 	r.limitID = max(1, id.Sum32())
 	return &r, nil
+}
+
+// Settings returns r without its limit, with the defaults in place of what is not set. Rules whose
+// settings and limits are equal decide alike.
+func (r *Rule) Settings() Rule {
+	s := Rule{
+		ID: r.ID, Zone: r.Zone, MaxKeys: r.MaxKeys, Algorithm: r.Algorithm, Strict: r.Strict, MaxWait: r.MaxWait, OnOutage: r.OnOutage,
+	}
+	s.setDefaults()
+	return s
+}
+
+// setDefaults sets what is not set and has a default.
+func (r *Rule) setDefaults() {
+	if r.MaxKeys == 0 {
+		r.MaxKeys = DefaultMaxKeys
+	}
+	if r.Algorithm.Kind == SlidingWindow {
+		r.Algorithm.SubWindows = max(1, r.Algorithm.SubWindows)
+	}
 }
 
 // Capacity returns the most events that can be taken at once. A take with a higher cost never

@@ -60,15 +60,20 @@ func (s State) take(r *Rule, now Instant, cost int64, consume bool) (d Decision)
 			f.save(s)
 		}
 	default:
-		var room [72]int64
-		written := append(State(room[:0]), s...)
-		w := slidingWindowIn(written)
-		if w.take(&d, r, now, cost, consume) && consume {
-			w.save(written)
-			copy(s, written)
-		}
+		s.takeSliding(&d, r, now, cost, consume)
 	}
 	return d
+}
+
+// takeSliding is take for a sliding window counter. Its copy of the state is on the stack.
+func (s State) takeSliding(d *Decision, r *Rule, now Instant, cost int64, consume bool) {
+	var room [72]int64
+	written := append(State(room[:0]), s...)
+	w := slidingWindowIn(written)
+	if w.take(d, r, now, cost, consume) && consume {
+		w.save(written)
+		copy(s, written)
+	}
 }
 
 // Refund implements [Count].

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a Caddy may take to accept connections.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // A Process is a running Caddy.
 type Process struct {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,7 @@ type figures struct {
 	adapt, start, reload cost
 	scrape               time.Duration
 	memory, metrics      float64 // bytes
+	live                 float64 // bytes of memory that are in use, after a collection of garbage
 }
 
 // A cost is what a step takes by the clock, and of the processors.
@@ -82,6 +84,9 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 	if f.metrics, f.scrape, err = scrape(p.Admin); err != nil {
 		return nil, err
 	}
+	if f.live, err = live(p.Admin); err != nil {
+		return nil, err
+	}
 	before, err := p.CPUTime()
 	if err != nil {
 		return nil, err
@@ -104,6 +109,33 @@ func timed(command *exec.Cmd) (cost, error) {
 	}
 	used := command.ProcessState
 	return cost{time.Since(began), used.UserTime() + used.SystemTime()}, nil
+}
+
+// live returns how much of the heap is in use after a collection of garbage.
+func live(address string) (float64, error) {
+	if err := get(address, "/debug/pprof/heap?gc=1", io.Discard); err != nil {
+		return 0, err
+	}
+	var text bytes.Buffer
+	if err := get(address, "/debug/vars", &text); err != nil {
+		return 0, err
+	}
+	var vars struct {
+		MemStats struct{ HeapAlloc float64 } `json:"memstats"`
+	}
+	err := json.Unmarshal(text.Bytes(), &vars)
+	return vars.MemStats.HeapAlloc, err
+}
+
+// get writes what an admin endpoint answers to w.
+func get(address, path string, w io.Writer) error {
+	response, err := http.Get("http://" + address + path)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(w, response.Body)
+	return err
 }
 
 // scrape reads the metrics of an admin endpoint.

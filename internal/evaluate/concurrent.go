@@ -47,7 +47,7 @@ func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
 	case e.holdsPermit(c.Policy.Concurrent, found.Key):
 		return false
 	case found.DryRun:
-		e.dryRuns = append(e.dryRuns, newShadow(found, c))
+		e.addDryRun(found, c)
 	default:
 		e.addResult(found, c)
 		e.concurrentKeys = append(e.concurrentKeys, concurrentKey{found.Key, c.Wait})

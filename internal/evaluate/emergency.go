@@ -40,11 +40,9 @@ func (e *Evaluation) decideInEmergency(
 	e.now = result.Decision.At
 	result.Headers = e.handler.Headers
 	e.noteKey(result.Zone, result.Template)
-	e.state.Add(result)
-	last := len(e.state.Results) - 1
-	r := &e.state.Results[last]
-	if r.Decision.OK {
-		e.state.Results = e.state.Results[:last] // responses say nothing of emergency mode
+	r := e.state.Add()
+	if *r = result; r.Decision.OK {
+		e.state.Results = e.state.Results[:len(e.state.Results)-1] // responses say nothing of emergency mode
 	} else {
 		e.denied = r
 	}

@@ -116,12 +116,8 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 	if z.Adaptive != nil {
 		e.addAdaptive(found)
 	}
-	if c := &found.Compared; c.Policy != nil {
-		compared := newShadow(found, c)
-		if compared.late != nil {
-			compared.late.counts = nil
-		}
-		e.comparisons = append(e.comparisons, compared)
+	if found.Compared.Policy != nil {
+		e.addComparison(found)
 	}
 	return nil
 }
@@ -141,9 +137,7 @@ func (e *Evaluation) addCharge(found *zone.Reading, c *zone.Charge) bool {
 // addTake adds a take.
 func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	if found.DryRun {
-		s := newShadow(found, c)
-		s.take.Wait = e.waitOf(c)
-		e.dryRuns = append(e.dryRuns, s)
+		e.addDryRun(found, c)
 		return
 	}
 	if c.Policy.Block {
@@ -165,9 +159,9 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 
 // addResult adds a result that nobody has decided yet.
 func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
-	e.state.Add(found.Result(c))
-	results := e.state.Results
-	results[len(results)-1].Headers = e.handler.Headers
+	r := e.state.Add()
+	*r = found.Result(c)
+	r.Headers = e.handler.Headers
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
@@ -244,6 +238,12 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 		}
 	}
 	e.timeDecision(now)
+	e.writeResults()
+	return now, failed, nil
+}
+
+// writeResults writes the decisions of the takes into the results.
+func (e *Evaluation) writeResults() {
 	results, takes := e.results(), e.takes
 	for i := range results {
 		switch r := &results[i]; {
@@ -258,7 +258,6 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 			takes = takes[1:]
 		}
 	}
-	return now, failed, nil
 }
 
 // findDenied leaves one result of each zone for its rate and one for requests at once, and sets denied

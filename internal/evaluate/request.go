@@ -106,7 +106,9 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // Release returns e to the pool, without anything of the request. It is not called after a panic,
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
+	concurrent := emptied(e.reading.Concurrent)
 	e.Request, e.progress = zone.Request{}, progress{}
+	e.reading.Concurrent = concurrent
 	e.takes, e.keys, e.reserved, e.mayWait = emptied(e.takes), emptied(e.keys), emptied(e.reserved), emptied(e.mayWait)
 	e.late, e.adaptive, e.concurrentKeys = emptied(e.late), emptied(e.adaptive), emptied(e.concurrentKeys)
 	e.mayApply, e.dryRuns, e.comparisons = emptied(e.mayApply), emptied(e.dryRuns), emptied(e.comparisons)

@@ -32,6 +32,23 @@ func newShadow(found *zone.Reading, c *zone.Charge) shadow {
 	return s
 }
 
+// addDryRun adds a take of a zone that rejects no request. Shadows are large: the functions that add
+// them are by themselves, so that other requests need no room for them on their stacks.
+func (e *Evaluation) addDryRun(found *zone.Reading, c *zone.Charge) {
+	s := newShadow(found, c)
+	s.take.Wait = e.waitOf(c)
+	e.dryRuns = append(e.dryRuns, s)
+}
+
+// addComparison adds a take of the rule that is compared with the one in force.
+func (e *Evaluation) addComparison(found *zone.Reading) {
+	compared := newShadow(found, &found.Compared)
+	if compared.late != nil {
+		compared.late.counts = nil
+	}
+	e.comparisons = append(e.comparisons, compared)
+}
+
 // decideShadows decides the shadows of one zone as one, and returns the result that describes them.
 // There are several if the request is at several endpoints. What they take is held until the status
 // of the response is known. If the request is rejected, nobody knows how it would have ended, and it

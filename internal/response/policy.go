@@ -2,6 +2,7 @@ package response
 
 import (
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -18,7 +19,9 @@ type Policy struct {
 	CountID       uint32            // the ID of the rule, also of one that blocks
 	Concurrent    *concurrency.Rule // nil: not a limit of requests at once
 	Window        time.Duration     // of the limit; for block, the time to stay away
-	texts         ruleTexts
+
+	zone  string                    // whose limit it is
+	texts atomic.Pointer[ruleTexts] // nil before the first response that has them: of many rules, few decide
 }
 
 // blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
@@ -27,17 +30,16 @@ const blockedFor = 24 * time.Hour
 
 // NewPolicy returns the policy of a limit of zone. counted is nil if that is block or unlimited.
 func NewPolicy(zone string, counted *limiter.Rule, limit *config.Limit) Policy {
-	p := Policy{Rule: counted, Block: limit.Block, Window: blockedFor}
+	window := blockedFor
 	if limit.Window > 0 {
-		p.Window = time.Duration(limit.Window)
+		window = time.Duration(limit.Window)
 	}
-	p.texts = newRuleTexts(zone, &p)
-	return p
+	return Policy{Rule: counted, Block: limit.Block, Window: window, zone: zone}
 }
 
 // NewConcurrentPolicy returns the policy of a limit of requests at once.
 func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
-	return Policy{Concurrent: r, texts: newConcurrentTexts(zone, r)}
+	return Policy{Concurrent: r, zone: zone}
 }
 
 // Unlimited reports whether p limits nothing.

@@ -81,7 +81,7 @@ const (
 
 // appendBody appends the body of a rejection.
 func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
-	t := &r.Policy.texts
+	t := r.Policy.ruleTexts()
 	switch problem := style == config.RejectProblem; {
 	case r.Unavailable() && problem:
 		b = append(append(append(b, unavailableProblem...), t.zone...), `],"retry_after_seconds":`...)
@@ -108,7 +108,7 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 
 // appendMessage appends why the request is rejected. A cost of 1 needs no word: nothing is left then.
 func (r *Result) appendMessage(b []byte) []byte {
-	b = append(b, r.Policy.texts.message...)
+	b = append(b, r.Policy.ruleTexts().message...)
 	if r.Cost > 1 {
 		b = strconv.AppendInt(append(b, ": this request counts as "...), r.Cost, 10)
 		if !r.Outage {

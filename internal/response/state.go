@@ -40,12 +40,13 @@ func (s *State) KeyText(zone string) string {
 	return ""
 }
 
-// Add adds a result.
-func (s *State) Add(r Result) {
+// Add adds an empty result.
+func (s *State) Add() *Result {
 	if s.Results == nil {
 		s.Results = s.inline[:0]
 	}
-	s.Results = append(s.Results, r)
+	s.Results = append(s.Results, Result{})
+	return &s.Results[len(s.Results)-1]
 }
 
 // Merge leaves one of the results of each zone from the index first on: the one that describes what

@@ -22,6 +22,21 @@ type ruleTexts struct {
 	limits  string // the members of a rejection's details that are about the limit
 }
 
+// ruleTexts returns the texts of p.
+func (p *Policy) ruleTexts() *ruleTexts {
+	if t := p.texts.Load(); t != nil {
+		return t
+	}
+	var t ruleTexts
+	if p.Concurrent != nil {
+		t = newConcurrentTexts(p.zone, p.Concurrent)
+	} else {
+		t = newRuleTexts(p.zone, p)
+	}
+	p.texts.Store(&t)
+	return &t
+}
+
 func newRuleTexts(zone string, r *Policy) ruleTexts {
 	name := structuredString(zone)
 	t := ruleTexts{policy: name + ";q=0", item: name + ";r="}

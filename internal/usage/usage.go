@@ -3,7 +3,6 @@
 package usage
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,7 +50,7 @@ type Zone struct {
 	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
 
 	mu       sync.Mutex
-	counters map[place]*Counters
+	counters []*Counters                     // by number
 	tiers    []string                        // by Counters.TierNumber
 	next     *adaptive.Limiter               // of a configuration that may come into force
 	past     map[string]*pastcharges.History // by endpoint
@@ -64,9 +63,6 @@ type Limit struct {
 	Events int64 // 0: each request is rejected
 	Window time.Duration
 }
-
-// A place is an endpoint and a tier.
-type place struct{ endpoint, tier string }
 
 // Counters count what the limits of a zone have decided, at one endpoint, for keys of one tier.
 type Counters struct {
@@ -94,14 +90,14 @@ func newZone(name string) *Zone {
 func (z *Zone) Counters(endpoint, tier string) *Counters {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	at := place{endpoint, tier}
-	if z.counters[at] == nil {
-		if z.counters == nil {
-			z.counters = make(map[place]*Counters)
+	for _, c := range z.counters { // few: rules remember theirs
+		if c.Endpoint == endpoint && c.Tier == tier {
+			return c
 		}
-		z.counters[at] = &Counters{Endpoint: endpoint, Tier: tier, TierNumber: z.tierNumberLocked(tier), Number: uint32(len(z.counters))}
 	}
-	return z.counters[at]
+	c := &Counters{Endpoint: endpoint, Tier: tier, TierNumber: z.tierNumberLocked(tier), Number: uint32(len(z.counters))}
+	z.counters = append(z.counters, c)
+	return c
 }
 
 // tierNumberLocked returns the number of a tier, which outlives configurations as the counters do. It
@@ -140,7 +136,7 @@ func (z *Zone) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
 func (z *Zone) AllCounters() []*Counters {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	return slices.Collect(maps.Values(z.counters))
+	return slices.Clone(z.counters)
 }
 
 // Sum returns the sums of all counters.

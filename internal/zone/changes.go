@@ -97,7 +97,7 @@ func countChanges(before, after *Zone) (changed []string) {
 		e := &after.configured.endpoints[i]
 		places[e.name()] = e
 		for _, r := range e.all() {
-			kept[r.base.ID] = true
+			kept[r.CountID] = true
 		}
 	}
 	for i := range before.configured.endpoints {
@@ -110,7 +110,7 @@ func countChanges(before, after *Zone) (changed []string) {
 
 // keeps reports whether the counts of keys at e are among those with the numbers kept.
 func (e *endpointRules) keeps(kept map[uint32]bool) bool {
-	return !slices.ContainsFunc(e.rules, func(r *rule) bool { return r != nil && r.Rule != nil && !kept[r.base.ID] })
+	return !slices.ContainsFunc(e.rules, func(r *rule) bool { return r != nil && r.Rule != nil && !kept[r.CountID] })
 }
 
 // change says why the counts of e are not those of is, which is in its place, or nil.
@@ -132,7 +132,7 @@ func (e *endpointRules) change(is *endpointRules) string {
 func (e *endpointRules) algorithm() string {
 	for _, r := range e.rules {
 		if r != nil {
-			return algorithmText(r.base.Algorithm)
+			return algorithmText(r.compiled.Algorithm)
 		}
 	}
 	return ""

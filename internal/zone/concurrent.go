@@ -77,7 +77,6 @@ func (b *ruleBuilder) inheritConcurrent(e *config.Endpoint, tier int) (limit int
 
 // readConcurrent finds the limits of requests at once at the endpoints with the indices places.
 func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, entries *keyEntries, found *Reading) {
-	found.Concurrent = r.concurrent[:0]
 	for _, place := range places {
 		var now time.Time
 		if entries != nil {
@@ -137,7 +136,7 @@ func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Po
 	case was != nil:
 		r.Strict, r.OnOutage = was.Concurrent.Strict, was.Concurrent.OnOutage
 	case e.rules[tier] != nil:
-		r.Strict, r.OnOutage = e.rules[tier].base.Strict, e.rules[tier].base.OnOutage
+		r.Strict, r.OnOutage = e.rules[tier].compiled.Strict, e.rules[tier].compiled.OnOutage
 	}
 	if p, found := o.inFlight.Load(r); found {
 		return p.(*response.Policy)

@@ -68,7 +68,7 @@ func (c *zoneRules) countsOf(z *Zone, place int, k *rules.Key, key []byte) (coun
 			return
 		}
 		count := keyCount{Key: key, Rule: r.Rule}
-		sameCount := func(other *rule) bool { return other.Rule != nil && other.base.ID == r.base.ID }
+		sameCount := func(other *rule) bool { return other.Rule != nil && other.CountID == r.CountID }
 		if i := slices.IndexFunc(e.all(), sameCount); r.Rule == nil && i >= 0 {
 			count.Rule = e.all()[i].Rule
 		}

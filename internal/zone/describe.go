@@ -73,7 +73,7 @@ func (i *inspector) limitsAt(inForce *zoneRules, place int) adminapi.EndpointLim
 			Compared: inForce.compared.describe(place, tier),
 		}
 		if r := at.configured(inForce.endpoints); r != nil {
-			described.Limit, described.Algorithm = r.limit.String(), algorithmText(r.base.Algorithm)
+			described.Limit, described.Algorithm = r.limit.String(), algorithmText(r.compiled.Algorithm)
 			described.From = i.origins(e, place, tier)
 		}
 		limits.Tiers = append(limits.Tiers, described)
@@ -109,7 +109,7 @@ func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
 	if r == nil {
 		return nil
 	}
-	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm)}
+	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.compiled.Algorithm)}
 }
 
 // algorithmText returns an algorithm in the syntax of the Caddyfile.

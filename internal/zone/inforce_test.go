@@ -22,8 +22,8 @@ func TestRulesKeepEnforcement(t *testing.T) {
 	for place, e := range changed.endpoints {
 		for tier, r := range e.rules {
 			before := z.configured.endpoints[place].rules[tier]
-			if r.base != before.base {
-				t.Errorf("the rule of tier %q at %q has %+v, want it as configured, %+v", z.tiers.names[tier], e.name(), r.base, before.base)
+			if r.base() != before.base() {
+				t.Errorf("the rule of tier %q at %q has %+v, want it as configured, %+v", z.tiers.names[tier], e.name(), r.base(), before.base())
 			}
 			raised := before.limit.Events * 10
 			if e.name() != "" && z.tiers.names[tier] == "free" {

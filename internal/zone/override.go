@@ -116,9 +116,9 @@ func (o *override) of(r *rule) *rule {
 func (o *override) compile(r *rule) (*rule, error) {
 	limit := o.limitOf(r)
 	if r.compared {
-		limit = withBurstFor(r.base.Algorithm, limit)
+		limit = withBurstFor(r.compiled.Algorithm, limit)
 	}
-	return o.builder.rule(r.base, limit)
+	return o.builder.rule(r.base(), limit)
 }
 
 // limitOf returns the limit of r with the override, which may be too high.
@@ -198,7 +198,7 @@ func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 			if p.endpoint >= 0 && c.rules.countedAt(i, r) != i {
 				continue
 			}
-			d := decides{algorithm: r.base.Algorithm, cost: e.cost.fixed}
+			d := decides{algorithm: r.compiled.Algorithm, cost: e.cost.fixed}
 			if !p.limits {
 				d.limit = r.limit
 			}
@@ -226,7 +226,7 @@ func (c *overrideChecker) check(k keyOverride) checkedOverride {
 	fits := false
 	changed := c.rulesOf(overridePlace{k.endpoint, k.limit != nil})
 	for _, r := range changed {
-		counted, err := c.builder.counted(r.base, k.limitOf(r.rule))
+		counted, err := c.builder.counted(r.base(), k.limitOf(r.rule))
 		if err != nil && k.limit == nil {
 			err = fmt.Errorf("%v times %v: %w; or use another multiplier", r.limit.String(), k.multiplier, err)
 		}

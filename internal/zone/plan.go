@@ -148,7 +148,7 @@ func (z *Zone) countIDs() map[uint32]bool {
 	ids := make(map[uint32]bool)
 	for i := range z.configured.endpoints {
 		for _, r := range z.configured.endpoints[i].all() {
-			ids[r.base.ID] = true
+			ids[r.CountID] = true
 		}
 	}
 	return ids

@@ -30,7 +30,7 @@ type Reading struct {
 	Charged  int    // how many of charges there are; none: the zone does not limit the request
 	Compared Charge // by the rule that is compared with that in force; the zero value: none
 
-	// Concurrent are the limits of requests at once. They are valid until the request is read again.
+	// Concurrent are the limits of requests at once. They are valid until the next zone is read.
 	Concurrent []Charge
 
 	// What is counted, and perhaps warned about.
@@ -60,7 +60,9 @@ const mostCharges = 4
 // any decision. What the reading refers to is valid until r is read for another request.
 func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err error) {
 	rules := s.of(z)
-	*found = Reading{Zone: z}
+	concurrent := found.Concurrent[:0]
+	*found = Reading{}
+	found.Zone, found.Concurrent = z, concurrent
 	places, err := z.placesOf(r, rules, found)
 	if err != nil || len(places) == 0 && found.Refusal == nil {
 		return false, err

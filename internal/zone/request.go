@@ -22,8 +22,6 @@ type Request struct {
 	places   [pathreading.Most]int // the buffer of placesOf
 	numbers  [8]int                // the buffer of Index.Append
 
-	concurrent [2]Charge // the buffer of Reading.Concurrent, which rarely has more
-
 	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil: all
 	keys     [256]byte // the buffer of keys, one after the other
 }

@@ -49,14 +49,20 @@ func (e *endpointRules) countersOf(tier int) *usage.Counters {
 // A rule is the limit of an endpoint for a tier.
 type rule struct {
 	response.Policy
-	base  limiter.Rule // what the limit does not set
-	limit config.Limit
+	compiled limiter.Rule // Policy.Rule, unless that is nil; then what the limit does not set
+	limit    config.Limit
 
 	compared bool // it is not in force, but compared with the one that is
 }
 
 // errNoBurst is about a limit with a burst where the algorithm has none.
 var errNoBurst = errors.New("has no burst: use token_bucket, or a limit without burst")
+
+// base returns what the limit of r does not set.
+func (r *rule) base() limiter.Rule { return r.compiled.Settings() }
+
+// source returns what r was compiled from.
+func (r *rule) source() ruleSource { return ruleSource{r.base(), r.limit} }
 
 // newCountedRule returns base with limit, nil if that is block or unlimited.
 func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
@@ -116,7 +122,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []endpointRules
+	all := make([]endpointRules, 0, len(b.zone.Endpoints)+1)
 	for i, e := range b.zone.Endpoints {
 		if e == nil {
 			return nil, fmt.Errorf("endpoint %d is empty: use at least a path", i+1)
@@ -279,7 +285,8 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 		owner = append(owner, "compared")
 	}
 	id, err := b.set.ruleID(owner...)
-	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm, MaxWait: b.longestWait()}, err
+	base := limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm, MaxWait: b.longestWait()}
+	return base.Settings(), err
 }
 
 // shared compiles a limit, unless there is an equal rule. base has what limit does not set.
@@ -309,7 +316,11 @@ func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error
 	if err != nil {
 		return nil, err
 	}
-	r := &rule{Policy: response.NewPolicy(b.name, counted, limit), base: base, limit: *limit}
+	r := &rule{Policy: response.NewPolicy(b.name, nil, limit), compiled: base, limit: *limit}
+	if counted != nil {
+		r.compiled = *counted
+		r.Rule = &r.compiled
+	}
 	r.CountID = base.ID
 	return r, nil
 }

@@ -42,7 +42,7 @@ func (c *zoneRules) bySource() map[ruleSource]*rule {
 	}
 	for i := range endpoints {
 		for _, r := range endpoints[i].all() {
-			rules[ruleSource{r.base, r.limit}] = r
+			rules[r.source()] = r
 		}
 	}
 	return rules
@@ -63,7 +63,7 @@ func (c *zoneRules) endpointFor(method string, path *pathreading.Reading) int {
 // countedAt returns the index of the endpoint whose count a rule at place uses. It is the last, the
 // rest of the zone, if the endpoint there has no limit of its own.
 func (c *zoneRules) countedAt(place int, r *rule) int {
-	if last := len(c.endpoints) - 1; r != nil && r.base.ID == c.endpoints[last].id {
+	if last := len(c.endpoints) - 1; r != nil && r.CountID == c.endpoints[last].id {
 		return last
 	}
 	return place

@@ -20,10 +20,10 @@ type Set struct {
 	Check       func(*limiter.Rule) error // refuses what the store cannot count; nil: it counts any rule
 	CountFormat string                    // counts of another format have other numbers
 
-	mu      sync.Mutex // guards the fields below
-	zones   []*Zone
-	first   map[string]*Zone // of each name
-	ruleIDs map[uint32]string
+	mu     sync.Mutex // guards the fields below
+	zones  []*Zone
+	first  map[string]*Zone  // of each name
+	owners map[uint32]uint32 // by rule ID: another hash of what the counts belong to
 
 	templates map[templateSource]*keytemplate.Template // many zones have the same one
 }
@@ -77,19 +77,31 @@ func (s *Set) All() []*Zone {
 // ruleID returns the number of a rule's counts, which is the same on all nodes and in all
 // configurations. owner is what the counts belong to: if any of it changes, they start at zero.
 func (s *Set) ruleID(owner ...string) (uint32, error) {
-	text := strings.Join(owner, "\x00")
-	hash := fnv.New32a()
-	hash.Write([]byte(text))
-	id := hash.Sum32()
+	text := []byte(strings.Join(owner, "\x00"))
+	short, long := fnv.New32a(), fnv.New64a()
+	short.Write(text)
+	long.Write(text)
+	id, of := short.Sum32(), uint32(long.Sum64()>>32)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other, found := s.ruleIDs[id]; found && other != text {
-		return 0, fmt.Errorf("its counts would be mixed with those of %q, whose hash is equal: use another name",
-			slices.Compact(strings.Split(other, "\x00")))
+	if other, found := s.owners[id]; found && other != of {
+		return 0, fmt.Errorf("its counts would be mixed with those of %s, whose hash is equal: use another name", s.ownerLocked(id))
 	}
-	if s.ruleIDs == nil {
-		s.ruleIDs = make(map[uint32]string)
+	if s.owners == nil {
+		s.owners = make(map[uint32]uint32)
 	}
-	s.ruleIDs[id] = text
+	s.owners[id] = of
 	return id, nil
+}
+
+// ownerLocked says what the counts with a number belong to. It needs s.mu.
+func (s *Set) ownerLocked(id uint32) string {
+	for _, z := range s.zones {
+		for i := range z.configured.endpoints {
+			if e := &z.configured.endpoints[i]; e.id == id || e.inFlightID == id {
+				return strings.TrimSpace(fmt.Sprintf("zone %q %s", z.Name, e.name()))
+			}
+		}
+	}
+	return "another zone or endpoint"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -126,7 +127,9 @@ func newCountedRules(z *Zone, inForce *zoneRules, endpoint string, now time.Time
 		}
 		for _, p := range e.concurrent {
 			if p != nil && c.byID[p.CountID] == nil { // the endpoint has no limit of a rate
-				c.add(i, e.name(), &rule{Policy: *p})
+				r := &rule{Policy: response.NewConcurrentPolicy(z.Name, p.Concurrent)}
+				r.CountID = p.CountID
+				c.add(i, e.name(), r)
 			}
 		}
 	}

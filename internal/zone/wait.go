@@ -57,7 +57,7 @@ func (e *endpointRules) checkWaitBesideCharge() error {
 			"back while others wait for their turn: use `wait 0` beside the charge")
 	}
 	for _, r := range e.all() {
-		if r.limits() && !r.Block && r.base.MaxWait > 0 {
+		if r.limits() && !r.Block && r.compiled.MaxWait > 0 {
 			return errors.New("charge is of a count for which other requests of the zone wait, and nothing can be given back to it " +
 				"meanwhile: use `limit` beside the charge for a count of its own, or no wait there")
 		}

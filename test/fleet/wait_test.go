@@ -174,7 +174,7 @@ func TestWaiters(t *testing.T) {
 
 func waitersSite(configuration string) string {
 	zone := func(name, path string) string {
-		return fmt.Sprintf("zone %s {\nmatch {\npath %s\n}\nkey {header.X-User}\nlimit 5/1s burst 1\nwait 1m\n}\n", name, path)
+		return fmt.Sprintf("zone %s {\nmatch {\npath %s\n}\nkey {header.X-User}\nlimit 3/1s burst 1\nwait 1m\n}\n", name, path)
 	}
 	return "header X-Configuration " + configuration + "\nrate_limit {\n" + zone("a", "/0") + zone("b", "/1") + "}\n"
 }

@@ -367,7 +367,7 @@ func TestAdminAPIAfterFailedReload(t *testing.T) {
 	if err := g.load(g.caddyfile("", zoneSite("limit 100/1h")+"\nheader_that_does_not_exist")); err == nil {
 		t.Fatal("the configuration loaded, want an error")
 	}
-	if err := g.loadJSON(strings.Replace(g.runningConfig(), `"events":100`, `"events":-1`, 1)); err == nil {
+	if err := g.loadJSON(strings.Replace(g.runningConfig(), `"100/1h"`, `{"events":-1}`, 1)); err == nil {
 		t.Fatal("the configuration loaded, want an error")
 	}
 	g.admin("GET", "/rate_limit/emergency", "").is(200).says(`"active":true`)

@@ -125,15 +125,15 @@ func TestFailedReloadChangesNothing(t *testing.T) {
 	failures := map[string]string{
 		"parse":                           good[:len(good)-5],
 		"unknown field":                   change(`"rate_limits":`, `"rate_limitz":`),
-		"provision of the zone":           change(`"events":50`, `"events":-1`),
+		"provision of the zone":           change(`"limit":"50/1h"`, `"limit":{"events":-1,"window":"1h"}`),
 		"provision of an earlier zone":    change(`"rate_limits":{`, `"rate_limits":{"a_bad":{"key":"k"},`),
 		"provision of a later zone":       change(`"rate_limits":{`, `"rate_limits":{"z_bad":{"key":"k"},`),
 		"provision of another handler":    change(`"handler":"static_response"`, `"handler":"no_such_handler"`),
 		"start":                           change(listen, blocked),
-		"start with another limit":        strings.Replace(change(listen, blocked), `"events":50`, `"events":3`, 1),
+		"start with another limit":        strings.Replace(change(listen, blocked), `"limit":"50/1h"`, `"limit":"3/1h"`, 1),
 		"start with another zone":         strings.Replace(change(listen, blocked), `"rate_limits":{`, otherZone, 1),
 		"start without the zone":          strings.Replace(change(listen, blocked), `"rate_limits":{"user":`, renamed, 1),
-		"provision with the zone renamed": strings.Replace(change(`"events":50`, `"events":-1`), `"rate_limits":{"user":`, renamed, 1),
+		"provision with the zone renamed": strings.Replace(change(`"limit":"50/1h"`, `"limit":{"events":-1,"window":"1h"}`), `"rate_limits":{"user":`, renamed, 1),
 	}
 	left := 50
 	for name, config := range failures {
