@@ -43,7 +43,8 @@ func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	if earlier != nil && earlier.Version == v {
 		return earlier
 	}
-	s, left := a.set.Compile(v, earlier, time.Now())
+	now := time.Now()
+	s, left := a.set.Compile(v, earlier, now)
 	for _, l := range left {
 		var about []zap.Field
 		if l.Zone != nil {
@@ -52,6 +53,7 @@ func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 		a.logLeftOut(l.Errs, about...)
 	}
 	a.inForce.Store(s)
+	s.TellStore(earlier, now)
 	return s
 }
 

@@ -31,6 +31,11 @@ type Rule struct {
 	// with the same ID have the same, or what was promised under one is not kept under another.
 	MaxWait time.Duration
 
+	// KeepFor is how long stores keep a bucket at least after a take of it, unless it is full. A rule
+	// for a while needs it if the limit after that refills more slowly: the next take may come only
+	// then. See FullAfter. Other algorithms ignore it.
+	KeepFor time.Duration
+
 	// OnOutage is how takes are decided while the store is in an outage.
 	OnOutage OutageMode
 
@@ -60,6 +65,9 @@ func NewRule(r Rule) (*Rule, error) {
 	}
 	if r.MaxWait < 0 || r.MaxWait > maxWait {
 		return nil, fmt.Errorf("limiter: max wait = %v, want 0 to %v", r.MaxWait, maxWait)
+	}
+	if r.KeepFor < 0 {
+		return nil, fmt.Errorf("limiter: keep for = %v, want 0 or more", r.KeepFor)
 	}
 	if int(r.OnOutage) >= len(outageModes) {
 		return nil, fmt.Errorf("limiter: unknown outage mode %d", r.OnOutage)
@@ -118,6 +126,16 @@ func (r *Rule) FillTime() time.Duration {
 		return r.Limit.Window
 	}
 	return time.Duration(min(r.TimeFor(r.capacity), int64(Never)/1000)) * time.Microsecond
+}
+
+// FullAfter returns after how long any count is full if nothing is taken: a bucket may lack more than
+// its capacity, as its limit was lowered. It is 0 for other algorithms, whose windows pass as under
+// the limit that they were written under.
+func (r *Rule) FullAfter() time.Duration {
+	if r.Algorithm.Kind != TokenBucket {
+		return 0
+	}
+	return time.Duration(min(r.TimeFor(r.mostMissing), int64(Never)/1000)) * time.Microsecond
 }
 
 // Rate returns the rate of the limit in lowest terms: events per microseconds.

@@ -12,6 +12,7 @@
 
 ---- read
 local p_N, q_N, most_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1]), nil
+if not p_N then p_N = tonumber(string.match(ARGV[7 * N], '^%d+')) end -- p:µs, see reset
 if not q_N then -- takes may wait: see limiter/waiting.go
   local q, most = string.match(ARGV[7 * N + 1], '^(%d+):(%d+)$')
   q_N, most_N = tonumber(q), tonumber(most)
@@ -182,7 +183,12 @@ math.ceil(capacity_N * q_N / p_N)
 if n > missing_N then missing_N, fraction_N = n, 0 end
 
 ---- reset
-reset = math.max(at_N, parts_N and parts_N.ends + parts_N.length or 0) + math.ceil(missing_N * q_N / p_N)
+-- A limit for a while also says for how many µs the bucket matters at least, under the limit after it.
+do
+  local us = math.ceil(missing_N * q_N / p_N)
+  if missing_N > 0 and not tonumber(ARGV[7 * N]) then us = math.max(us, tonumber(string.match(ARGV[7 * N], ':(%d+)$'))) end
+  reset = math.max(at_N, parts_N and parts_N.ends + parts_N.length or 0) + us
+end
 
 ---- save
 <reset>

@@ -16,6 +16,7 @@ type Report struct {
 	KeyCurve   []KeyPoint   `json:"key_curve,omitempty"` // all least limits, exact
 	Touches    []Touch      `json:"touches"`
 	Recommends *Limit       `json:"recommended,omitempty"`
+	Burst      *Limit       `json:"with_burst,omitempty"` // the limit with a burst, if that is enough
 	Keys       []KeyOutcome `json:"keys"`
 	Worst      *Minute      `json:"worst_minute,omitempty"`
 	Minutes    []Minute     `json:"minutes"`
@@ -93,6 +94,7 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	r.KeyCurve = s.keyCurve(sorted)
 	r.Touches = s.touches(sorted)
 	r.Recommends = recommended(r.Touches)
+	r.Burst = s.withBurst(r.Recommends)
 	r.Keys = s.rejections.report(top, name, least)
 	for i, m := range s.times.minutes {
 		if m.Rejected > 0 && (r.Worst == nil || m.Rejected > r.Worst.Rejected) {

@@ -23,6 +23,9 @@ type Options struct {
 	// Clients are what clients do when they are rejected, by the limit in force and by candidates.
 	// Comparisons of algorithms are of the trace as it is.
 	Clients Clients
+
+	// SuggestBurst finds a burst of the rule, a token bucket without one, that few keys exceed.
+	SuggestBurst bool
 }
 
 // Ladder returns limits with 1, 2 and 5 times each power of ten events per window, from a
@@ -68,6 +71,7 @@ type Study struct {
 	times      timeline
 	least      *Least // nil: not to be found in one pass
 	leastBurst bool   // least is of bursts at the rate of the rule
+	suggested  *Least // of bursts, besides least; nil: none is suggested
 	candidates []*Replay
 	algorithms comparison
 	clients    Clients
@@ -84,6 +88,9 @@ func New(o Options) (*Study, error) {
 		s.least = NewLeastBurst(rule)
 	} else if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
 		s.least = least
+	}
+	if o.SuggestBurst && !s.leastBurst && o.Rule.Algorithm.Kind == limiter.TokenBucket {
+		s.suggested = NewLeastBurst(rule)
 	}
 	if o.Candidates == nil {
 		o.Candidates = Ladder(o.Rule.Limit)
@@ -163,6 +170,11 @@ func (s *Study) decide() {
 	if s.least != nil {
 		for _, r := range s.pending {
 			s.least.Add(r)
+		}
+	}
+	if s.suggested != nil {
+		for _, r := range s.pending {
+			s.suggested.Add(r)
 		}
 	}
 	for _, c := range s.candidates {

@@ -111,6 +111,9 @@ type Running interface {
 	// the store has no count of the key.
 	Doubts(ctx context.Context, key rules.Key, counted bool) []string
 
+	// Overridden returns the limits that the key of an override has with it.
+	Overridden(o *rules.Override) []OverriddenLimit
+
 	// Operation returns a function that does an action to the counts of its key, and completes the
 	// name of the key. Its error is a mistake in the action. That of the function is of the store.
 	Operation(action *rules.Action) (do func(context.Context) error, err error)

@@ -334,28 +334,34 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 	return apiError(http.StatusBadRequest, "%s", strings.Join(texts, "; "))
 }
 
-// write answers with an entry, or with what a dry run would change, and with warnings about it.
+// write answers with an entry, or with what a dry run would change, with the limits that it results
+// in, and with warnings about it.
 func (s *entryResource[E]) write(
 	p Process, w http.ResponseWriter, r *http.Request, status int, written E, answer *WrittenVersion,
 ) {
-	var warnings []string
-	if key := s.key(written); key != nil {
-		if c := p.Running(); c != nil {
-			warnings = c.Doubts(r.Context(), *key, s.counted)
+	var beside struct {
+		Limits   []OverriddenLimit `json:"limits,omitempty"`
+		Warnings []string          `json:"warnings,omitempty"`
+	}
+	if c := p.Running(); c != nil {
+		if key := s.key(written); key != nil {
+			beside.Warnings = c.Doubts(r.Context(), *key, s.counted)
+		}
+		if o, ok := any(written).(*rules.Override); ok {
+			beside.Limits = c.Overridden(o)
 		}
 	}
 	if answer.DryRun {
-		answer.Warnings = warnings
+		answer.Limits, answer.Warnings = beside.Limits, beside.Warnings
 		answerWritten(w, answer)
 		return
 	}
 	w.Header().Set("ETag", etag(answer.Version))
-	if len(warnings) == 0 {
+	if len(beside.Limits)+len(beside.Warnings) == 0 {
 		writeJSON(w, status, written)
 		return
 	}
 	entry, _ := json.Marshal(written) // it was written as JSON
-	text, _ := json.Marshal(warnings)
-	entry = append(bytes.TrimSuffix(entry, []byte("}")), `,"warnings":`...)
-	writeJSON(w, status, json.RawMessage(append(append(entry, text...), '}')))
+	more, _ := json.Marshal(beside)
+	writeJSON(w, status, json.RawMessage(append(append(bytes.TrimSuffix(entry, []byte("}")), ','), more[1:]...)))
 }

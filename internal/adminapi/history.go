@@ -71,6 +71,11 @@ type HistoryEvent struct {
 	Tier string `json:"tier,omitempty"`
 	What string `json:"what"`
 
+	// The first request that was rejected.
+	ClientIP string `json:"client_ip,omitempty"`
+	Method   string `json:"method,omitempty"`
+	Path     string `json:"path,omitempty"`
+
 	Author  string `json:"author,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Version int64  `json:"version,omitempty"` // of the rules

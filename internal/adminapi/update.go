@@ -23,8 +23,19 @@ type WrittenVersion struct {
 	// More is how many further changes there are.
 	More int `json:"more,omitempty"`
 
+	// Limits are those that the key of an override would have with it.
+	Limits []OverriddenLimit `json:"limits,omitempty"`
+
 	// Warnings say why it has probably no effect.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// An OverriddenLimit is a limit that the key of an override has with it.
+type OverriddenLimit struct {
+	Endpoint string `json:"endpoint,omitempty"` // "": the rest of the zone
+	Tier     string `json:"tier,omitempty"`     // if the key may have several
+	Limit    string `json:"limit"`
+	Was      string `json:"was"` // without the override
 }
 
 // maxChanges is how many changes an answer lists.

@@ -193,8 +193,10 @@ func (c apiCommand[A]) show(cmd *cobra.Command, isDryRun bool, body []byte, etag
 		_, err = cmd.OutOrStdout().Write(body)
 	} else if isDryRun {
 		err = withAnswer(body, func(v *adminapi.WrittenVersion) { printWrittenVersion(t, v) })
+		printLimits(t, body)
 	} else {
 		err = withAnswer(body, func(answer *A) { c.print(t, answer) })
+		printLimits(t, body)
 	}
 	if err = errors.Join(err, t.Flush()); err != nil || c.ok == nil {
 		return err
@@ -215,6 +217,21 @@ func printWarnings(cmd *cobra.Command, body []byte) {
 	_ = json.Unmarshal(body, &answer) // an answer that is no object has none
 	for _, warning := range answer.Warnings {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", printable(asCommands(warning))) // nobody may be reading
+	}
+}
+
+// printLimits writes the limits that the key of an override has with it, if the answer is about one.
+func printLimits(t *table, body []byte) {
+	var answer struct {
+		Limits []adminapi.OverriddenLimit `json:"limits"`
+	}
+	if json.Unmarshal(body, &answer) != nil || len(answer.Limits) == 0 || answer.Limits[0].Was == "" {
+		return
+	}
+	t.line("")
+	t.row("ENDPOINT", "TIER", "LIMIT WITH THE OVERRIDE", "WITHOUT IT")
+	for _, l := range answer.Limits {
+		t.row(cmp.Or(l.Endpoint, "rest of the zone"), l.Tier, l.Limit, l.Was)
 	}
 }
 

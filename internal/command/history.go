@@ -77,6 +77,7 @@ func printHistory(t *table, h *adminapi.History) {
 	default:
 		t.row("rules", "no versions")
 	}
+	t.row("other nodes", "have seen other rejections, tiers and reloads: ask each with --address")
 	if h.Missed > 0 {
 		t.row("left out", fmt.Sprintf("%d events, as many began in one second", h.Missed))
 	}
@@ -103,8 +104,14 @@ func printHistory(t *table, h *adminapi.History) {
 // eventText says what has happened, where and how often.
 func eventText(e *adminapi.HistoryEvent) string {
 	text := e.What
-	if e.Until != nil {
+	switch {
+	case e.Until != nil:
 		text += fmt.Sprintf(", until %s, in %d windows", e.Until.UTC().Format(time.RFC3339), e.Times)
+	case e.Times == 1:
+		text += ", in 1 window"
+	}
+	if e.Method != "" {
+		text += fmt.Sprintf(", first %s %s from %s", e.Method, e.Path, cmp.Or(e.ClientIP, "an unknown address"))
 	}
 	switch {
 	case e.Version > 0 && text == "":

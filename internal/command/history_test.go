@@ -14,20 +14,21 @@ func TestHistoryCommand(t *testing.T) {
 		{command: "history a", wrong: "the number of arguments is 1"},
 	})
 	ran := runCommand(t, "", `{"zones":["user"],"key":"a","node":"n1","since":"2026-01-02T03:00:00Z","oldest_version":4,"more":true,"missed":3,
-		"events":[{"time":"2026-01-02T03:04:05Z","until":"2026-01-02T03:06:05Z","times":3,"kind":"rejected","zone":"user","what":"10/1m","tier":"pro","node":"n1"},
+		"events":[{"time":"2026-01-02T03:04:05Z","until":"2026-01-02T03:06:05Z","times":3,"kind":"rejected","zone":"user","what":"10/1m","tier":"pro","node":"n1","client_ip":"192.0.2.1","method":"GET","path":"/x"},
 		{"time":"2026-01-02T03:04:04Z","kind":"override_made","zone":"user","endpoint":"/x","what":"x2","author":"alice","reason":"launch","version":5,"entry":"o"},
 		{"time":"2026-01-02T03:04:03Z","kind":"reset","zone":"user","what":"","author":"bob","version":4}]}`, "history", "--key", "a")
-	const want = `zones       user
-key         a
-node        n1
-  has seen  reloads, tiers and rejections since 2026-01-02T03:00:00Z
-rules       back to version 4
-left out    3 events, as many began in one second
+	const want = `zones        user
+key          a
+node         n1
+  has seen   reloads, tiers and rejections since 2026-01-02T03:00:00Z
+rules        back to version 4
+other nodes  have seen other rejections, tiers and reloads: ask each with --address
+left out     3 events, as many began in one second
 
-TIME                  WHAT           ZONE  ENDPOINT  TIER  DETAIL                                           BY     WHY
-2026-01-02T03:04:05Z  rejected       user  -         pro   10/1m, until 2026-01-02T03:06:05Z, in 3 windows  n1     -
-2026-01-02T03:04:04Z  override made  user  /x        -     x2 (version 5)                                   alice  launch
-2026-01-02T03:04:03Z  reset          user  -         -     version 4                                        bob    -
+TIME                  WHAT           ZONE  ENDPOINT  TIER  DETAIL                                                                        BY     WHY
+2026-01-02T03:04:05Z  rejected       user  -         pro   10/1m, until 2026-01-02T03:06:05Z, in 3 windows, first GET /x from 192.0.2.1  n1     -
+2026-01-02T03:04:04Z  override made  user  /x        -     x2 (version 5)                                                                alice  launch
+2026-01-02T03:04:03Z  reset          user  -         -     version 4                                                                     bob    -
 There are more: use --limit or --versions
 `
 	if ran.err != nil || ran.output != want {
@@ -40,10 +41,11 @@ func TestHistoryCommandOfZone(t *testing.T) {
 	ran := runCommand(t, "", `{"zones":["user"],"node":"n1","since":"2026-01-02T03:00:00Z","oldest_version":0,"more":false,"rules_error":"Redis is gone",
 		"events":[{"time":"2026-01-02T03:04:05Z","kind":"rejected","zone":"user","key_shortened":"sk…","key_hash":"2bd806c97f0e","what":"block","node":"n1"}]}`,
 		"history", "--zone", "user")
-	const want = `zones       user
-node        n1
-  has seen  reloads, tiers and rejections since 2026-01-02T03:00:00Z
-rules       not all versions: Redis is gone
+	const want = `zones        user
+node         n1
+  has seen   reloads, tiers and rejections since 2026-01-02T03:00:00Z
+rules        not all versions: Redis is gone
+other nodes  have seen other rejections, tiers and reloads: ask each with --address
 
 TIME                  WHAT      ZONE  KEY  HASH          ENDPOINT  TIER  DETAIL  BY  WHY
 2026-01-02T03:04:05Z  rejected  user  sk…  2bd806c97f0e  -         -     block   n1  -

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -121,6 +123,7 @@ type simulation struct {
 	Traffic string         `json:"traffic,omitempty"` // how it was made
 	*sim.Report
 	Line  string       `json:"caddyfile,omitempty"` // of the limit that is recommended
+	KeyIs string       `json:"key"`                 // what requests are counted by
 	Zone  *zoneReport  `json:"zone,omitempty"`
 	Fleet *fleetReport `json:"fleet,omitempty"`
 }
@@ -193,7 +196,7 @@ func (s *simulationRun) report(cmd *cobra.Command, names []string) (*simulation,
 			return err
 		})
 		if err == nil {
-			err = s.readable(r.Logs)
+			err = s.readable(r.Logs, s.keyIs(f))
 		}
 	}
 	if err != nil {
@@ -218,10 +221,35 @@ func (s *simulationRun) complete(f *pflag.FlagSet, r *simulation, keys *sim.Keys
 	if r.Trace.Requests == 0 {
 		return errors.New("the logs have no requests in this span: use other logs, or other --from and --to")
 	}
+	r.KeyIs = s.keyIs(f)
 	if r.Recommends != nil {
-		r.Line = r.caddyfileLine()
+		r.Line = r.caddyfileLine(*r.Recommends)
 	}
 	return nil
+}
+
+// keyIs says what requests are counted by.
+func (s *simulationRun) keyIs(f *pflag.FlagSet) string {
+	key, _ := f.GetString("key")
+	traffic, _ := f.GetString("traffic")
+	switch {
+	case s.zone != nil:
+		return "the key of zone " + s.zone.name
+	case traffic != "":
+		return "made-up keys"
+	case key == "":
+		return "the client's address"
+	}
+	return key
+}
+
+// headerHint returns how the field of a header is spelled in Caddy's log, "" if key is spelled so.
+func headerHint(key string) string {
+	fields, name, isHeader := strings.Cut(key, ".headers.")
+	if canonical := http.CanonicalHeaderKey(name); isHeader && canonical != name {
+		return fields + ".headers." + canonical
+	}
+	return ""
 }
 
 // replay has the study and the fleets take requests. Reading and deciding run beside each other.
@@ -262,7 +290,7 @@ func (s *simulationRun) take(requests []sim.Request) {
 }
 
 // readable refuses logs of which more than 1 % cannot be read, or that lack what is needed.
-func (s *simulationRun) readable(summaries []logs.Summary) error {
+func (s *simulationRun) readable(summaries []logs.Summary, key string) error {
 	for _, s := range summaries {
 		if 100*s.Unreadable > s.Lines {
 			return fmt.Errorf("%s: %d of %d lines cannot be read, the first at line %d: %s: use --format, --time and --key to say "+
@@ -274,8 +302,12 @@ func (s *simulationRun) readable(summaries []logs.Summary) error {
 	}
 	for _, s := range summaries {
 		if s.Requests == 0 && s.Keyless > 0 {
-			return fmt.Errorf("%s: none of %d lines has the field of the key: use --key with the name of one that they have",
-				s.Name, s.Lines)
+			hint := headerHint(key)
+			if hint != "" {
+				hint = ", such as " + hint
+			}
+			return fmt.Errorf("%s: none of %d lines has the field of the key, %s: use --key with the name of one that they have%s",
+				s.Name, s.Lines, key, hint)
 		}
 	}
 	return nil

@@ -95,6 +95,7 @@ func completeOptions(f *pflag.FlagSet, o sim.Options) (_ sim.Options, err error)
 			o.Algorithms = append(o.Algorithms, a)
 		}
 	}
+	o.SuggestBurst = true
 	clients, _ := f.GetString("clients")
 	if o.Clients, err = sim.ParseClients(clients); err != nil {
 		return o, fmt.Errorf("--clients: %w", err)

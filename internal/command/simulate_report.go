@@ -19,7 +19,11 @@ func (r *simulation) print(t *table) {
 	for _, log := range r.Logs {
 		t.row(log.Name, fmt.Sprintf("%d requests in %d lines", log.Requests, log.Lines), "instants: "+log.Instants)
 		if log.Keyless > 0 {
-			t.row("", fmt.Sprintf("%d lines without key are not limited", log.Keyless))
+			text := fmt.Sprintf("%d lines without key are not limited", log.Keyless)
+			if hint := headerHint(r.KeyIs); hint != "" {
+				text += ": logs have names of headers as in --key " + hint
+			}
+			t.row("", text)
 		}
 		if log.Unreadable > 0 {
 			t.row("", fmt.Sprintf("%d lines cannot be read", log.Unreadable), fmt.Sprintf("line %d: %s", log.FirstLine, log.First))
@@ -37,12 +41,12 @@ func (r *simulation) print(t *table) {
 	t.line("")
 	t.row("span", r.Trace.From, r.Trace.To)
 	t.row("requests", r.Trace.Requests)
-	t.row("keys", r.Trace.Keys)
+	t.row("keys", r.Trace.Keys, "by "+r.KeyIs)
 	t.line("")
 	if r.Clients != sim.OpenClients.String() {
 		t.line("clients that are rejected: %s", r.Clients)
 	}
-	t.row("LIMIT", "", "KEYS REJECTED", "", "REQUESTS REJECTED", "")
+	t.row("LIMIT", "NOTE", "KEYS REJECTED", "OF ALL", "REQUESTS REJECTED", "OF ALL")
 	for _, o := range untilNone(r.Curve) {
 		mark := ""
 		if o.InForce {
@@ -63,6 +67,9 @@ func (r *simulation) print(t *table) {
 		for _, k := range r.Keys {
 			longest := time.Duration(k.Longest * float64(time.Second)).Round(time.Millisecond)
 			t.row(k.Key, k.Requests, k.Rejected, k.First, k.Last, longest, orNone(k.Least))
+		}
+		if n := r.keysRejected(); n > len(r.Keys) {
+			t.line("%d of %d rejected keys: use --top for more", len(r.Keys), n)
 		}
 	}
 	if len(r.Algorithms) > 0 {
@@ -85,11 +92,26 @@ func (r *simulation) print(t *table) {
 		t.line("Recommended, as it rejects at most 0.1 %% of the keys; for the Caddyfile:")
 		t.line("%s", r.Line)
 	}
+	if r.Burst != nil {
+		t.line("")
+		t.line("Keys exceed %s in bursts. At the same rate, this rejects at most 0.1 %% of the keys:", rate(r.Limit))
+		t.line("%s", r.caddyfileLine(*r.Burst))
+	}
 }
 
-// caddyfileLine returns the line of the recommended limit.
-func (r *simulation) caddyfileLine() string {
-	limit := rate(*r.Recommends)
+// keysRejected returns how many keys the limit in force rejects.
+func (r *simulation) keysRejected() int {
+	for _, o := range r.Curve {
+		if o.InForce {
+			return o.KeysRejected
+		}
+	}
+	return 0
+}
+
+// caddyfileLine returns the line of a limit in place of the one in force.
+func (r *simulation) caddyfileLine(l sim.Limit) string {
+	limit := rate(l)
 	if r.Zone == nil {
 		return "limit " + limit
 	}

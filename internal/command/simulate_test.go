@@ -31,11 +31,11 @@ func TestSimulate(t *testing.T) {
 	const want = `
 span      2023-11-14T22:13:20Z  2023-11-14T22:13:23Z
 requests  5
-keys      2
+keys      2  by client
 
-LIMIT  -         KEYS REJECTED  -     REQUESTS REJECTED  -
-2/1m   in force  1              50 %  2                  40 %
-5/1m   -         0              0 %   0                  0 %
+LIMIT  NOTE      KEYS REJECTED  OF ALL  REQUESTS REJECTED  OF ALL
+2/1m   in force  1              50 %    2                  40 %
+5/1m   -         0              0 %     0                  0 %
 
 rejected by minute, at most 2: █
 worst minute: 2023-11-14T22:13:00Z, 2 of 5 requests rejected
@@ -133,7 +133,8 @@ func TestSimulateRefuses(t *testing.T) {
 		{simulated, "--limit 1/1m --format xml", `no format "xml": use json`},
 		{simulated, "--limit 1/1m --time when", `no column "when": use one of ts, client, cost`},
 		{simulated, "--limit 1/1m --time ts --duration 0 --key client --from 2030-01-01T00:00:00Z", "no requests in this span"},
-		{`{"ts":1}`, "--limit 1/1m", "none of 1 lines has the field of the key: use --key"},
+		{`{"ts":1}`, "--limit 1/1m", "none of 1 lines has the field of the key, the client's address: use --key"},
+		{`{"ts":1}`, "--limit 1/1m --key request.headers.x-api-key", "of one that they have, such as request.headers.X-Api-Key"},
 		{"{\"ts\":1,\"request\":{\"client_ip\":\"a\"}}\n{", "--limit 1/1m", "1 of 2 lines cannot be read, the first at line 2"},
 		{combined, "--limit 1/1s", "a window of 1s means nothing: use a limit with a window of 5s or more"},
 		{combined, "--limit 1/1m --key cookie", `has no "cookie": use address or user`},
@@ -161,5 +162,14 @@ func TestProgress(t *testing.T) {
 	p.size.read.Store(50)
 	if got, want := p.line(2*time.Second), "[#####...............] 25 %, 6s left, 1000 requests, 500 a second"; got != want {
 		t.Errorf("progress = %q, want %q", got, want)
+	}
+}
+
+// The keys that are listed are said to be some of the rejected ones.
+func TestSimulateListsSomeKeys(t *testing.T) {
+	ran := simulate(t, simulated+"1700000003,b,1\n1700000004,b,1\n", "--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m",
+		"--algorithm", "sliding_window_log", "--top", "1")
+	if ran.err != nil || !strings.Contains(ran.output, "\n1 of 2 rejected keys: use --top for more\n") {
+		t.Errorf("%v, output\n%s, want one of 2 rejected keys", ran.err, ran.output)
 	}
 }

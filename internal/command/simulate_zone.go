@@ -166,7 +166,7 @@ func (z *zoneRun) report(top int, keys *sim.Keys) *zoneReport {
 func (r *zoneReport) print(t *table) {
 	t.line("")
 	t.line("zone %s, as it is configured", printable(r.Zone))
-	t.row("ENDPOINT", "TIER", "LIMIT", "", "REQUESTS", "REJECTED", "KEYS", "REJECTED")
+	t.row("ENDPOINT", "TIER", "LIMIT", "NOTE", "REQUESTS", "REJECTED", "KEYS", "REJECTED")
 	for i := range r.Limits {
 		l := &r.Limits[i]
 		mark := ""

@@ -43,7 +43,7 @@ func TestSimulateZone(t *testing.T) {
 	ran := simulate(t, zoneLog(), "--config", config, "--zone", "user", "--limit", "4/1m,auto")
 	const want = `
 zone user, as it is configured
-ENDPOINT  TIER  LIMIT  -                REQUESTS  REJECTED  KEYS  REJECTED
+ENDPOINT  TIER  LIMIT  NOTE             REQUESTS  REJECTED  KEYS  REJECTED
 -         -     2/1m   -                4         2         1     1
 -         pro   3/1m   looked at below  5         2         1     1
 /closed   -     block  -                1         1         1     1
@@ -56,16 +56,17 @@ key of /closed  /closed   -     1         1         2023-11-14T22:13:20Z  2023-1
 
 span      2023-11-14T22:13:20Z  2023-11-14T22:13:20Z
 requests  5
-keys      1
+keys      1  by the key of zone user
 
-LIMIT  -         KEYS REJECTED  -      REQUESTS REJECTED  -
-1/1m   -         1              100 %  4                  80 %
-2/1m   -         1              100 %  3                  60 %
-3/1m   in force  1              100 %  2                  40 %
-4/1m   -         1              100 %  1                  20 %
-5/1m   -         0              0 %    0                  0 %
+LIMIT  NOTE      KEYS REJECTED  OF ALL  REQUESTS REJECTED  OF ALL
+1/1m   -         1              100 %   4                  80 %
+2/1m   -         1              100 %   3                  60 %
+3/1m   in force  1              100 %   2                  40 %
+4/1m   -         1              100 %   1                  20 %
+5/1m   -         0              0 %     0                  0 %
 `
-	if ran.err != nil || !strings.Contains(ran.output, want) || !strings.HasSuffix(ran.output, "\npro 5/1m, in the tiers of the zone\n") {
+	if ran.err != nil || !strings.Contains(ran.output, want) || !strings.HasSuffix(ran.output, "\npro 5/1m, in the tiers of the zone\n\n"+
+		"Keys exceed 3/1m in bursts. At the same rate, this rejects at most 0.1 % of the keys:\npro 3/1m burst 5, in the tiers of the zone\n") {
 		t.Errorf("%v, output\n%s, want\n%s", ran.err, ran.output, want)
 	}
 	ran = simulate(t, zoneLog(), "--config", config, "--zone", "user", "--tier", "", "--json", "--nodes", "2")

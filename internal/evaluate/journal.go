@@ -1,7 +1,10 @@
 package evaluate
 
 import (
+	"net/http"
+
 	"github.com/fleetlimit/fleetlimit/internal/journal"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
@@ -20,6 +23,7 @@ func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
 	event := journal.Event{Place: journal.Place{
 		Kind: journal.Rejected, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
 	}}
+	event.Request, event.Describe = e.HTTP, originOf
 	if e.denied == nil {
 		event.Kind = journal.WouldReject
 	}
@@ -30,4 +34,10 @@ func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
 		event.Limit = r.Policy.Limit
 	}
 	r.Zone.Journal.Add(e.Time(), &event)
+}
+
+// originOf describes a request for the journal, as reports do.
+func originOf(r *http.Request) journal.Origin {
+	d := report.Request{Request: r}.Describe()
+	return journal.Origin{Client: d.ClientIP, Method: d.Method, Path: d.Path}
 }

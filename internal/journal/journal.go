@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -48,7 +49,14 @@ type Event struct {
 	Concurrent  int64         // of a rejection for too many requests at once: the limit
 	First, Last time.Time
 	Times       int // of a rejection: windows that had one
+
+	Origin   Origin                     // of a rejection: its first request
+	Request  *http.Request              // that Describe describes; nil in what a Log has
+	Describe func(*http.Request) Origin // is called if the event begins; nil: there is no Origin
 }
+
+// An Origin says where a request came from and what it asked for.
+type Origin struct{ Client, Method, Path string }
 
 // A Reload is what a reload has changed of the zone.
 type Reload struct {
@@ -109,6 +117,10 @@ func (l *Log) addLocked(now time.Time, e *Event) bool {
 func (l *Log) beginLocked(now time.Time, e *Event) {
 	begun := *e
 	begun.Key, begun.First, begun.Last, begun.Times = slices.Clone(e.Key), now, now, 1
+	if e.Describe != nil {
+		begun.Origin = e.Describe(e.Request)
+	}
+	begun.Request, begun.Describe = nil, nil
 	if len(l.events) < Most {
 		l.events = append(l.events, &begun)
 	} else {

@@ -41,6 +41,9 @@ func (r Request) describe(key *keytemplate.Template) adminapi.Request {
 	return d
 }
 
+// Describe describes the request without its key.
+func (r Request) Describe() adminapi.Request { return r.describe(nil) }
+
 // client returns the address of the client as Caddy determines it.
 func (r Request) client() string {
 	text, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)

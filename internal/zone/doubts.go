@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
+
+// slowest is the window of a limit under which hardly anything comes back.
+const slowest = 1000 * time.Hour
 
 // Doubts returns why a change of the limits of a key probably has no effect. counted reports whether
 // requests with the key must have been counted before.
@@ -32,7 +37,28 @@ func (s *Snapshot) Doubts(ctx context.Context, store InspectedStore, key rules.K
 func (s *Snapshot) hasCount(ctx context.Context, store InspectedStore, key rules.Key) bool {
 	request := &adminapi.InspectRequest{Key: key.Text, Base64: key.Base64, Missing: key.Missing}
 	found, err := s.Inspect(ctx, store, key.Zone, request)
-	return err != nil || slices.ContainsFunc(found.Counts, func(c adminapi.InspectedCount) bool {
+	if err != nil || slices.ContainsFunc(found.Counts, func(c adminapi.InspectedCount) bool {
 		return c.Count == nil || c.Count.Consumed > 0 // without a limit nothing is counted
-	})
+	}) {
+		return true
+	}
+	counts, err := s.CountsOf(&KeyRef{Key: key}, "")
+	return err != nil || slices.ContainsFunc(counts, func(c keyCount) bool { return s.hasBucket(ctx, store, c) })
+}
+
+// hasBucket reports whether the store has a bucket, also if it is full under the limit in force. It
+// may have been full only since that limit came: under one that hardly refills, it lacks what it
+// lacked after the last request.
+func (s *Snapshot) hasBucket(ctx context.Context, store InspectedStore, c keyCount) bool {
+	if c.Rule.Algorithm.Kind != limiter.TokenBucket {
+		return false
+	}
+	slow := *c.Rule
+	slow.Limit = limiter.Limit{Events: 1, Window: slowest}
+	r, err := limiter.NewRule(slow)
+	if err != nil {
+		return false
+	}
+	found, err := store.Inspect(ctx, time.Now(), r, c.Key)
+	return err != nil || found.Account != nil || found.Count.Consumed > 0
 }

@@ -143,6 +143,10 @@ func (h *Historian) shownAs(name rules.Key, stored string) adminapi.ShownKey {
 // ofJournal describes what this node has seen.
 func (h *Historian) ofJournal(e *journal.Event, node string) adminapi.HistoryEvent {
 	event := adminapi.HistoryEvent{Time: e.First.UTC(), Kind: e.Kind, Zone: h.zone.Name, Tier: e.Tier, Node: node}
+	if e.Kind != journal.TierSeen {
+		event.Times = e.Times
+		event.ClientIP, event.Method, event.Path = e.Origin.Client, e.Origin.Method, e.Origin.Path
+	}
 	if e.Times > 1 {
 		until := e.Last.UTC()
 		event.Until, event.Times = &until, e.Times

@@ -118,7 +118,11 @@ func (o *override) compile(r *rule) (*rule, error) {
 	if r.compared {
 		limit = withBurstFor(r.compiled.Algorithm, limit)
 	}
-	return o.builder.rule(r.base(), limit)
+	base := r.base()
+	if r.Rule != nil {
+		base.KeepFor = r.FullAfter() // the count goes on under r
+	}
+	return o.builder.rule(base, limit)
 }
 
 // limitOf returns the limit of r with the override, which may be too high.

@@ -11,10 +11,16 @@ import (
 // windows of more than 18 sub-windows. Their entries have the number of the spilled count.
 const spilledLayout = 1 << 15
 
+// The lowest bits of a layout are the limiter.Kind of the count.
+const (
+	kindBits = 3
+	kindMask = 1<<kindBits - 1
+)
+
 // layoutOf returns the layout and the length of an entry's numbers under a. It differs for each
 // algorithm and number of sub-windows, so that no count is ever read as another one's.
 func layoutOf(a limiter.Algorithm) (layout uint16, numbers int) {
-	layout = uint16(a.Kind) | uint16(a.SubWindows)<<3
+	layout = uint16(a.Kind) | uint16(a.SubWindows)<<kindBits
 	if n := a.StateSize(); n > 0 && n <= keyed.MaxNumbers {
 		return layout, n
 	}
@@ -134,7 +140,7 @@ func (c countRef) giveBack(k *limiter.Take, now limiter.Instant) bool {
 // window.
 func (c countRef) record(k *limiter.Take, now limiter.Instant) {
 	d, u := &k.Decision, c.Value()
-	u.idleSince, u.resetAt = now, coarseSecondAfter(d.ResetAt)
+	u.idleSince, u.resetAt = now, coarseSecondAfter(keptUntil(k.Rule, d))
 	switch {
 	case d.Remaining > 0:
 	case !d.OK && k.Cost == 1:
@@ -150,7 +156,15 @@ func (c countRef) record(k *limiter.Take, now limiter.Instant) {
 // noteUse updates the usage of the key after its count has changed without a decision.
 func (c countRef) noteUse(r *limiter.Rule, now limiter.Instant) {
 	d, u := c.peek(r, now, 1), c.Value()
-	u.idleSince, u.resetAt = d.RetryAt, coarseSecondAfter(d.ResetAt)
+	u.idleSince, u.resetAt = d.RetryAt, coarseSecondAfter(keptUntil(r, &d))
+}
+
+// keptUntil returns the instant from which on a count equals a fresh one, after a decision on it.
+func keptUntil(r *limiter.Rule, d *limiter.Decision) limiter.Instant {
+	if r.KeepFor > 0 && d.ResetAt > d.At {
+		return max(d.ResetAt, d.At+limiter.Instant(r.KeepFor/time.Microsecond))
+	}
+	return d.ResetAt
 }
 
 // count returns the count itself.

@@ -56,7 +56,7 @@ func (s *Store) AddQuota(
 		c.count().AddQuota(r, now, events)
 		state = c.count().Inspect(r, now)
 		if c.entry != nil {
-			c.Value().idleSince, c.Value().resetAt = state.RetryAt, coarseSecondAfter(state.ResetAt)
+			c.noteUse(r, now)
 		}
 	})
 	return state, nil

@@ -31,6 +31,8 @@ type Zone struct {
 	lastWarning   atomic.Int64 // the instant at which OnOverflow was called last
 	evictions     atomic.Uint64
 	overflowTakes atomic.Uint64
+
+	changed atomic.Pointer[limitChange] // that no sweep has seen yet; nil: there is none
 }
 
 // Counts are kept in entries: see [countRef]. The state of a shard is the spilled counts.
@@ -112,9 +114,12 @@ func (z *Zone) addLocked(sh *shard, key *keyed.Key, r *limiter.Rule, now limiter
 
 // sweep removes the keys that are forgettable and idle, and counts those at their limit.
 func (z *Zone) sweep(now limiter.Instant) {
-	atLimit := int64(0)
+	atLimit, changed := int64(0), z.changed.Swap(nil)
 	idle := func(sh *shard, e *entry) bool {
 		u := e.Value()
+		if changed != nil {
+			changed.prolong(sh, e, now)
+		}
 		if u.idleSince > now && u.idleSince != pinned {
 			atLimit++
 		}

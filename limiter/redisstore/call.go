@@ -161,6 +161,9 @@ func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
 		if first, second = r.Rate(); r.MaxWait > 0 {
 			second = fmt.Sprint(second, ":", r.MostMissing())
 		}
+		if r.KeepFor > 0 {
+			first = fmt.Sprint(first, ":", r.KeepFor.Microseconds())
+		}
 	case limiter.SlidingWindow:
 		first, second = r.SubWindow(), int64(r.Algorithm.SubWindows)
 	case limiter.SlidingWindowLog:

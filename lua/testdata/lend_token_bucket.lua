@@ -94,6 +94,7 @@ end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1, most_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1]), nil
+if not p_1 then p_1 = tonumber(string.match(ARGV[7 * 1], '^%d+')) end
 if not q_1 then
   local q, most = string.match(ARGV[7 * 1 + 1], '^(%d+):(%d+)$')
   q_1, most_1 = tonumber(q), tonumber(most)
@@ -369,7 +370,11 @@ end
 left_1 = capacity_1 - missing_1
 if changed_1 or want_1 + share_1 > 0 then
   local value, reset
-  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
+  do
+  local us = math.ceil(missing_1 * q_1 / p_1)
+  if missing_1 > 0 and not tonumber(ARGV[7 * 1]) then us = math.max(us, tonumber(string.match(ARGV[7 * 1], ':(%d+)$'))) end
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + us
+end
 if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
   local fraction = fraction_1 > 0 and keptOf(fraction_1, q_1) or 0
   local low, us = fraction % 4294967296, at_1 % 1000000
@@ -401,7 +406,11 @@ end
 if more_1 == 0 and not (want_1 + share_1 > 0) and left_1 < math.max(1, cost_1) then
   do
   local reset
-  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
+  do
+  local us = math.ceil(missing_1 * q_1 / p_1)
+  if missing_1 > 0 and not tonumber(ARGV[7 * 1]) then us = math.max(us, tonumber(string.match(ARGV[7 * 1], ':(%d+)$'))) end
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + us
+end
   last = math.max(last, reset)
   if stored[2] and stored[2] ~= '' and reset > at_1 and expiry(reset) > expires(stored[2]) then
     redis.call('HSET', KEYS[1], ARGV[3], struct.pack('>I3', expiry(reset)) .. string.sub(stored[2], 4))

@@ -94,6 +94,7 @@ end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1, most_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1]), nil
+if not p_1 then p_1 = tonumber(string.match(ARGV[7 * 1], '^%d+')) end
 if not q_1 then
   local q, most = string.match(ARGV[7 * 1 + 1], '^(%d+):(%d+)$')
   q_1, most_1 = tonumber(q), tonumber(most)
@@ -243,7 +244,11 @@ if scarce_1 ~= 0 then
 end
 end
     local value, reset
-    reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
+    do
+  local us = math.ceil(missing_1 * q_1 / p_1)
+  if missing_1 > 0 and not tonumber(ARGV[7 * 1]) then us = math.max(us, tonumber(string.match(ARGV[7 * 1], ':(%d+)$'))) end
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + us
+end
 if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
   local fraction = fraction_1 > 0 and keptOf(fraction_1, q_1) or 0
   local low, us = fraction % 4294967296, at_1 % 1000000

@@ -132,6 +132,11 @@ func TestAdminHistory(t *testing.T) {
 				if !slices.IsSortedFunc(h.Events, func(a, b adminapi.HistoryEvent) int { return b.Time.Compare(a.Time) }) {
 					t.Errorf("history of %s is not in order", what)
 				}
+				for _, e := range h.Events {
+					if e.Kind == "rejected" && (e.Times != 1 || e.ClientIP != "127.0.0.1" || e.Method != "GET" || e.Path != "/") {
+						t.Errorf("history of %s: a rejection in %d windows, first %s %s from %s; want one, GET / from 127.0.0.1", what, e.Times, e.Method, e.Path, e.ClientIP)
+					}
+				}
 				if h.OldestVersion != 1 || h.More || h.RulesError != "" {
 					t.Errorf("history of %s goes back to version %d, more %v, %s; want all", what, h.OldestVersion, h.More, h.RulesError)
 				}

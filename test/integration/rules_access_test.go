@@ -82,6 +82,12 @@ func TestOverridesWithoutEffect(t *testing.T) {
 		if r := add("127.0.0.1", `, "missing": true`); strings.Contains(r.body, "warnings") {
 			t.Errorf("the override of a client without a key answers %s, want no warning", r.body)
 		}
+		g.get("/", "X-User: bob").is(200) // a multiplier this high refills its bucket at once
+		if r := g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "bob", "multiplier": 1000000}`).is(201); strings.Contains(r.body, "warnings") {
+			t.Errorf("an override that refills the bucket of a key answers %s, want no warning", r.body)
+		}
+		g.admin("POST", "/rate_limit/overrides?dry_run=true", `{"zone": "user", "key": "sk_pro_1", "multiplier": 2}`).is(200).says(
+			`"limits":[{"limit":"12/1h","was":"6/1h"},{"endpoint":"POST /v1/search*","limit":"4/1h","was":"2/1h"}]`)
 		path := add("Alice", "").says(`"warnings":["`, unsent).added()
 		add("127.0.0.1", "").says(address)
 		g.admin("PATCH", path, `{"limit": "8/1h"}`).is(200).says(unsent)

@@ -1,0 +1,26 @@
+package sim
+
+import "slices"
+
+// mostBursts is how many times its events a limit's burst is at most, if one is suggested: a larger
+// one admits for long what the rate does not.
+const mostBursts = 10
+
+// withBurst returns the limit in force with the least burst under which it rejects no more keys than a
+// recommended limit may, nil if the limit is enough itself, or a burst is not.
+func (s *Study) withBurst(recommended *Limit) *Limit {
+	if s.suggested == nil || recommended != nil && recommended.Events <= s.rule.Limit.Events {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(s.suggested.Limits()))
+	if len(sorted) == 0 {
+		return nil
+	}
+	beyond := int(recommendedShare * float64(len(sorted)))
+	limit := limitOf(s.rule)
+	limit.Burst = sorted[len(sorted)-1-beyond]
+	if limit.Burst <= limit.Events || limit.Burst > mostBursts*limit.Events {
+		return nil
+	}
+	return &limit
+}
