@@ -10,9 +10,10 @@ func (t *takeState) noteOrigin() {
 	case t.Decision.Source == limiter.FromLease:
 		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at
 	case t.state == decided:
-		o.Seen = t.Decision.Seen()
+		decided := ofLender(*t.Take).Decision
+		o.Seen = decided.Seen()
 	case t.state == admitted && t.Decision.Source == limiter.FromStore:
-		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: t.waiter.used}, t.waiter.spent.incarnation
+		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: max(t.waiter.cost, t.waiter.lacked)}, t.waiter.spent.incarnation
 	}
 }
 

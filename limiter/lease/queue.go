@@ -53,7 +53,7 @@ type waiter struct {
 	decision limiter.Decision
 	err      error
 	spent    spent // if the account decided. If the lender did, only the incarnation is set
-	used     int64 // if the lender decided: what it had counted after that
+	lacked   int64 // if the lender decided: see limiter.LeaseRequest.Lacked
 }
 
 type waiterStatus uint8
@@ -124,7 +124,7 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 // request told of.
 func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
 	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
-		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
+		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation, l.LackedAfter()})
 	}
 }
 
@@ -156,7 +156,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.spent.incarnation = l.Incarnation
 	r, d := l.Rule, l.Decision
-	w.used = r.Capacity() - d.Remaining
+	w.lacked = l.LackedAfter()
 	d.Remaining = a.served(w.cost)
 	if r.Algorithm.Kind == limiter.TokenBucket {
 		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(max(0, r.Capacity()-d.Remaining))))

@@ -170,7 +170,7 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 				refunds = append(refunds, k)
 			}
 		case s.zoneOf(k.Rule) == nil || k.Decision.Turn != 0 || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
-			refunds = append(refunds, k)
+			refunds = append(refunds, ofLender(k))
 		}
 	}
 	if len(refunds) == 0 {
