@@ -3,7 +3,6 @@ package lease
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -227,7 +226,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	if a.olderThanNewest(l, t.incarnation) {
 		a.applyOlderReply(l.Rule, sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.returns.any())
+		a.applyReply(l.Rule, sent, now, l, s.jitterOf(l), q.returns.any())
 	}
 	a.requesting = q.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
@@ -258,12 +257,12 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 
 // jitterOf returns for how many µs too long the denial in the reply to l is remembered, if it has
 // one.
-func jitterOf(l *limiter.LeaseRequest) int64 {
+func (s *Store) jitterOf(l *limiter.LeaseRequest) int64 {
 	denied := *l
 	if d := l.Denial(); d != nil {
 		denied.Decision = *d
 	}
-	return rand.Int64N(denied.Jitter() + 1)
+	return int64(s.options.Random() * float64(denied.Jitter()+1))
 }
 
 const (

@@ -235,7 +235,8 @@ func (c *checker) closeNode(n *simNode, alive bool) {
 	s, stats := &n.sums, n.store.Stats()
 	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.DebtSettled)
 	knows := !n.gone && (alive || s.failed == 0) // a node that ends does not wait for long
-	lost := int64(stats.Expired+stats.Lost) + s.late
+	// Debt whose window passes while its request is under way is dropped, but the store may debit it.
+	lost := int64(stats.Expired+stats.Lost+stats.DebtDropped) + s.late
 	if !c.regrets { // else what is owed may have been undone
 		lost -= min(s.late, int64(stats.Debt)) // which was not served late
 	}
