@@ -141,7 +141,7 @@ fault: need-go need-redis ## Inject every fault of Redis into fleets, with reloa
 	$(GO) test -count=1 -timeout 1h -v ./test/fault -fault.matrix
 
 model: need-go need-redis ## Play 10,000 random fleets that lease, and 1,000 histories of Redis, in some minutes
-	$(GO) test -run 'TestLeaseModel$$' ./limiter/leasetest -model.runs 10000
+	$(GO) test -count=1 -timeout 1h -run 'TestLeaseModel$$' ./limiter/leasetest -model.runs 10000
 	$(GO) test -count=1 -timeout 1h -run 'TestLendAsSpecified$$' ./limiter/redisstore -lend.runs 1000
 
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load

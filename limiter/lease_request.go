@@ -34,8 +34,10 @@ type LeaseRequest struct {
 	// Returns are leases, or what is left of them, that the node gives back.
 	Returns [2]Return
 
-	// Cancel are events that were served in vain at the instant At.
+	// Cancel are events that were served in vain at the instant At. Right after that, the bucket
+	// lacked Lacked events beyond what its parts held, or hardly less than one more; 0: it is not known.
 	Cancel Events
+	Lacked int64
 
 	// Seen is the newest state that the node knows: N events were used at the instant At. Another
 	// incarnation of the store restores it when its own newest state is older.
@@ -61,6 +63,9 @@ type LeaseRequest struct {
 	// They may be spent until Expires, by the store's clock.
 	Granted, GrantedShare int64
 	Expires               Instant
+
+	// Held is how many events the parts of a bucket hold after the grant, rounded up.
+	Held int64
 }
 
 // A Return gives back what is left of a lease that was granted at the instant At, by the store's
@@ -115,6 +120,16 @@ const MaxLeaseRequests = 8
 // written.
 func (l *LeaseRequest) ChangesCount() bool {
 	return l.Returns[0].any() || l.Returns[1].any() || l.Cancel.N > 0
+}
+
+// LackedAfter returns what a bucket lacks after the reply beyond what its parts hold: see Lacked. Of a
+// fraction that the bucket has besides, it takes the most.
+func (l *LeaseRequest) LackedAfter() int64 {
+	lacked := l.Rule.capacity - l.Decision.Remaining
+	if l.Rule.Algorithm.Kind == TokenBucket && l.Rule.slot > 0 {
+		lacked -= l.Held + 1
+	}
+	return max(0, lacked)
 }
 
 // MaxMore bounds the events that are served at a time to waiting takes besides the first, to three

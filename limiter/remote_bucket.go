@@ -61,6 +61,18 @@ func (b *remoteBucket) leases(r *Rule) (events int64, until Instant) {
 	return events, b.leasedUntil()
 }
 
+// holds returns how many events the parts hold, rounded up.
+func (b *remoteBucket) holds(r *Rule) int64 {
+	if !b.open() {
+		return 0
+	}
+	events, fraction := b.held(r, b.at)
+	if fraction > 0 {
+		events++
+	}
+	return events
+}
+
 func (b *remoteBucket) lentUntil() Instant { return b.Parts.lentUntil() }
 
 func (b *remoteBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {

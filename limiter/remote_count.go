@@ -108,7 +108,10 @@ func (s RemoteCount) Cancel(r *Rule, served Events) { s.count.cancel(r, served) 
 
 // FillAnswer completes the answer of l, whose Served and Granted are set and counted.
 func (s RemoteCount) FillAnswer(l *LeaseRequest) {
-	l.Expires = 0
+	l.Expires, l.Held = 0, 0
+	if b, ok := s.count.(*remoteBucket); ok {
+		l.Held = b.holds(l.Rule)
+	}
 	if l.Granted > 0 || l.GrantedShare > 0 {
 		l.Expires = s.count.lentUntil()
 	}

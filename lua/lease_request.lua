@@ -9,7 +9,7 @@
 --   16 bytes: more 3; divisor 2, which divides what is left into what may be granted for want; want
 --             5; length of a lease slot 4; share of the refill of a bucket 2
 --   19 bytes, or none: seen 12; the node's incarnation of the server 7
---   50 bytes, or none: returns 19 and 19; cancel 12
+--   55 bytes, or none: returns 19 and 19; cancel 12; what the bucket lacked then 5
 -- Events of an instant take 12 bytes: the number 5, the instant 7. A return takes 7 more: what was
 -- spent 5, the share 2.
 local more_N, want_N = struct.unpack('>I3xxI5', ARGV[7 * N + 2])
@@ -31,7 +31,7 @@ do
 end
 if #ARGV[7 * N + 2] > 35 then
   local lease = ARGV[7 * N + 2]
-  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)
+  local known = struct.unpack('>I7', lease, 29)
   changed_N = true
   if known == incarnation and known > 0 then
     for at = 36, 55, 19 do
@@ -40,9 +40,9 @@ if #ARGV[7 * N + 2] > 35 then
         <return>
       end
     end
-    local n, taken = struct.unpack('>I5I7', lease, 74)
+    local n, taken, lacked = struct.unpack('>I5I7I5', lease, 74)
     if n > 0 and <valid> then
-      local lacked = seen_at == taken and math.max(n, seen) or n
+      lacked = math.max(n, lacked)
       <trim>
       <refund>
     end

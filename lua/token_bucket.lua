@@ -78,22 +78,25 @@ do
     ended = parts_N and at_N >= parts_N.ends
     till = ended and parts_N.ends or at_N
     <refill>
+    <near>
     from = till
     if ended then
       <rotate>
     end
   until not ended
 end
-<near>
 <left>
 
 ---- near
--- Notes whether the bucket is near to being full: see limiter/token_bucket.go. A full one begins anew.
-if scarce_N ~= 0 then
-  if missing_N == 0 then
-    scarce_N = 0
-  elseif missing_N <= math.floor(capacity_N / 16) then
-    scarce_N = math.floor(at_N / NEAR) + 1
+-- Notes whether the bucket, at the instant till, is near to being full beside what its parts hold: see
+-- limiter/token_bucket.go. A full one begins anew.
+if missing_N == 0 then
+  scarce_N = 0
+elseif scarce_N ~= 0 then
+  local least, ahead = 0, 0
+  if parts_N then least, ahead = held(parts_N, till - parts_N.ends + parts_N.length, p_N, q_N) end
+  if missing_N - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_N / 16) then
+    scarce_N = math.floor(till / NEAR) + 1
   end
 end
 
@@ -132,8 +135,8 @@ do
   if missing_N <= 0 then missing_N, fraction_N = 0, 0 end
   local till = at_N
   <cut>
+  <near>
 end
-<near>
 
 ---- refund
 -- Refunds the events that the bucket has lacked ever since taken, all of them if it was not near to
@@ -173,8 +176,8 @@ do
   if missing_N == 0 then fraction_N = 0 end
   local till = at_N
   <cut>
+  <near>
 end
-<near>
 
 ---- lasts
 math.ceil(capacity_N * q_N / p_N)

@@ -164,10 +164,10 @@ func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Inst
 			a.remaining[lease] = int32(min(int64(a.remaining[lease])+e.N, math.MaxInt32))
 			a.addShown(e.N)
 		case kindOf(r).returnedAsSpent():
-			returns.cancel(granted{limiter.Events{At: at, N: e.N}, s.incarnation})
+			returns.cancel(granted{Events: limiter.Events{At: at, N: e.N}, incarnation: s.incarnation})
 			a.cancelServed(e.N)
 		default:
-			returns.returns = append(returns.returns, granted{e, s.incarnation})
+			returns.returns = append(returns.returns, granted{Events: e, incarnation: s.incarnation})
 			a.cancelServed(e.N)
 		}
 	}

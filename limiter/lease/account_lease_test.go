@@ -59,7 +59,7 @@ func TestTakeBack(t *testing.T) {
 		}
 		var want []granted
 		if test.returns > 0 {
-			want = []granted{{limiter.Events{At: at, N: test.returns}, 1}}
+			want = []granted{{limiter.Events{At: at, N: test.returns}, 1, 0}}
 		}
 		if !slices.Equal(returns.returns, want) {
 			t.Errorf("%s: returns %+v, want %d of %d", test.name, returns, test.returns, at)
@@ -88,7 +88,7 @@ func TestTakeBackHoldsTwoLeases(t *testing.T) {
 		t.Fatalf("spent = %+v, want %+v", s.leases, want)
 	}
 	a.requesting = true
-	if returns, _ := a.takeBack(r, now, s, 0); !slices.Equal(returns.returns, []granted{{limiter.Events{At: 70, N: 2}, 1}}) || a.remaining != [2]int32{0, 5} {
+	if returns, _ := a.takeBack(r, now, s, 0); !slices.Equal(returns.returns, []granted{{limiter.Events{At: 70, N: 2}, 1, 0}}) || a.remaining != [2]int32{0, 5} {
 		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
 	}
 	a.requesting = false

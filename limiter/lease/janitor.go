@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -217,9 +216,9 @@ func (s *Store) backOffLocked(l *location, a account, now instant) {
 	case now < b.until: // the failed request was for a waiter
 		return
 	case a.debt > 0:
-		b.until = now.plus(pause(b.failures, rand.Float64()))
+		b.until = now.plus(pause(b.failures, s.options.Random()))
 	default:
-		b.until = now.plus(pause(maxFailures, rand.Float64()))
+		b.until = now.plus(pause(maxFailures, s.options.Random()))
 	}
 	b.failures, b.refill = min(b.failures+1, maxFailures), false
 	s.setBackoffLocked(l, b)

@@ -213,7 +213,7 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 	for _, k := range takes {
 		if seen := k.Decision.Seen(); k.Decision.OK {
 			cancel := limiter.Events{At: seen.At, N: k.Cost}
-			m.lend([]limiter.LeaseRequest{{Rule: k.Rule, Key: k.Key, Cancel: cancel, Seen: seen, Incarnation: m.incarnationNow()}})
+			m.lend([]limiter.LeaseRequest{{Rule: k.Rule, Key: k.Key, Cancel: cancel, Lacked: seen.N, Incarnation: m.incarnationNow()}})
 		}
 	}
 	return nil

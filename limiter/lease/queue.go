@@ -54,7 +54,7 @@ type waiter struct {
 
 	// If the lender has served it:
 	incarnation uint64 // of the lender
-	used        int64  // what it had counted after that
+	lacked      int64  // see limiter.LeaseRequest.Lacked
 }
 
 type waiterStatus uint8
@@ -165,6 +165,7 @@ type pendingReturns struct {
 type granted struct {
 	limiter.Events
 	incarnation uint64 // of the store
+	lacked      int64  // of what was served: see limiter.LeaseRequest.Lacked
 }
 
 func (p *pendingReturns) any() bool { return len(p.cancels) > 0 || len(p.returns) > 0 }
@@ -194,7 +195,7 @@ func (p *pendingReturns) add(others pendingReturns) {
 func (p *pendingReturns) moveTo(l *limiter.LeaseRequest) (lost int64) {
 	for len(p.cancels) > 0 && l.Cancel.N == 0 {
 		if p.cancels[0].incarnation == l.Incarnation {
-			l.Cancel = p.cancels[0].Events
+			l.Cancel, l.Lacked = p.cancels[0].Events, p.cancels[0].lacked
 		} else {
 			lost += p.cancels[0].N
 		}

@@ -11,7 +11,7 @@ import (
 func TestQueueReturns(t *testing.T) {
 	e := func(at limiter.Instant, n int64) limiter.Events { return limiter.Events{At: at, N: n} }
 	q := queue{pending: pendingReturns{
-		returns: []granted{{e(1, 5), 7}, {e(2, 6), 8}, {e(3, 1), 7}, {e(1, 4), 7}, {e(4, 2), 7}},
+		returns: []granted{{e(1, 5), 7, 0}, {e(2, 6), 8, 0}, {e(3, 1), 7, 0}, {e(1, 4), 7, 0}, {e(4, 2), 7, 0}},
 	}}
 	l := limiter.LeaseRequest{Incarnation: 7}
 	if lost := q.pending.moveTo(&l); lost != 6 || l.Returns != [2]limiter.Return{ret(1, 9), ret(3, 1)} || q.empty() {
@@ -21,7 +21,7 @@ func TestQueueReturns(t *testing.T) {
 	if lost := q.pending.moveTo(&l); lost != 0 || l.Returns != [2]limiter.Return{ret(4, 2)} || !q.empty() {
 		t.Errorf("lost %d, returned %+v, empty: %v; want 0, 2 of 4, and nothing left", lost, l.Returns, q.empty())
 	}
-	q.pending.returns = []granted{{e(1, 5), 7}}
+	q.pending.returns = []granted{{e(1, 5), 7, 0}}
 	if lost, owed := q.fail(nil, errCut); lost != 5 || owed != 0 {
 		t.Errorf("lost with a request that failed = %d, owed = %d, want 5 and 0", lost, owed)
 	}
@@ -31,12 +31,12 @@ func TestQueueReturns(t *testing.T) {
 // incarnation has served at the same instant.
 func TestQueueCancels(t *testing.T) {
 	var q queue
-	for _, g := range []granted{{limiter.Events{At: 1, N: 5}, 7}, {limiter.Events{At: 1, N: 6}, 8}, {limiter.Events{At: 1, N: 2}, 7}} {
+	for _, g := range []granted{{limiter.Events{At: 1, N: 5}, 7, 9}, {limiter.Events{At: 1, N: 6}, 8, 9}, {limiter.Events{At: 1, N: 2}, 7, 9}} {
 		q.pending.cancel(g)
 	}
 	l := limiter.LeaseRequest{Incarnation: 8}
-	if lost, want := q.pending.moveTo(&l), (limiter.Events{At: 1, N: 6}); lost != 7 || l.Cancel != want || !q.empty() {
-		t.Errorf("lost %d, canceled %+v, empty: %v; want 7, %+v, and nothing left", lost, l.Cancel, q.empty(), want)
+	if lost, want := q.pending.moveTo(&l), (limiter.Events{At: 1, N: 6}); lost != 7 || l.Cancel != want || l.Lacked != 9 || !q.empty() {
+		t.Errorf("lost %d, canceled %+v of %d lacked, empty: %v; want 7, %+v of 9, and nothing left", lost, l.Cancel, l.Lacked, q.empty(), want)
 	}
 }
 
@@ -54,7 +54,7 @@ func TestServedUnderLoweredLimit(t *testing.T) {
 	a.applyReply(before, 1, 2, &l, 0, false)
 	new(queue).serve([]*waiter{w}, a, after, &l, 0, 2)
 	want := limiter.Decision{OK: true, At: 1000 * sec, Limit: 289, Remaining: 253, RetryAt: 1000 * sec, ResetAt: 1000*sec + 24_914}
-	if w.decision != want || w.used != 36 {
-		t.Errorf("decision %+v of %d used events, want %+v of 36", w.decision, w.used, want)
+	if w.decision != want || w.lacked != 35 {
+		t.Errorf("decision %+v with %d lacked, want %+v with 35", w.decision, w.lacked, want)
 	}
 }

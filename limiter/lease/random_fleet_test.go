@@ -401,10 +401,10 @@ func TestUncanceledEventsRaiseBound(t *testing.T) {
 		}
 		first, second := serve(2), serve(1)
 		time.Sleep(time.Millisecond)
-		lend(limiter.LeaseRequest{Cancel: limiter.Events{At: first.At, N: 2}, Seen: first})
+		lend(limiter.LeaseRequest{Cancel: limiter.Events{At: first.At, N: 2}, Lacked: first.N})
 		time.Sleep(260 * time.Millisecond)
 		admit(3)
-		lend(limiter.LeaseRequest{Cancel: limiter.Events{At: second.At, N: 1}, Seen: second})
+		lend(limiter.LeaseRequest{Cancel: limiter.Events{At: second.At, N: 1}, Lacked: second.N})
 		admit(1)
 		f.checkBound(r, n)
 		for after, want := range []int64{1, 0} {

@@ -19,7 +19,7 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 				refunds = append(refunds, k)
 			}
 		case s.zoneOf(k.Rule) == nil || k.Decision.Turn != 0 || k.Rule.Strict && k.Decision.Source == limiter.FromStore:
-			refunds = append(refunds, k)
+			refunds = append(refunds, ofLender(k))
 		}
 	}
 	if len(refunds) == 0 {
@@ -42,9 +42,10 @@ func (t *takeState) noteOrigin() {
 	case t.Decision.Source == limiter.FromLease:
 		o.Leases, o.Incarnation, o.At = t.spent.leases, t.spent.incarnation, t.spent.at
 	case t.state == allowed:
-		o.Seen = t.Decision.Seen()
+		decided := ofLender(*t.Take).Decision
+		o.Seen = decided.Seen()
 	case t.state == admitted && t.Decision.Source == limiter.FromStore:
-		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: t.waiter.used}, t.waiter.incarnation
+		o.Seen, o.Incarnation = limiter.Events{At: t.waiter.decision.At, N: max(t.waiter.cost, t.waiter.lacked)}, t.waiter.incarnation
 	}
 }
 

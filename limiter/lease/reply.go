@@ -2,7 +2,6 @@ package lease
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	if a.olderThanNewest(l, t.incarnation) {
 		a.applyOlderReply(l.Rule, sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), t.queue.pending.any())
+		a.applyReply(l.Rule, sent, now, l, s.jitterOf(l), t.queue.pending.any())
 	}
 	a.requesting = t.queue.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
@@ -118,12 +117,12 @@ func (t *target) nextCallLocked(a account, r *limiter.Rule, now instant) (next *
 
 // jitterOf returns for how many µs too long the denial in the reply to l is remembered, if it has
 // one.
-func jitterOf(l *limiter.LeaseRequest) int64 {
+func (s *Store) jitterOf(l *limiter.LeaseRequest) int64 {
 	denied := *l
 	if d := l.Denial(); d != nil {
 		denied.Decision = *d
 	}
-	return rand.Int64N(denied.Jitter() + 1)
+	return int64(s.options.Random() * float64(denied.Jitter()+1))
 }
 
 // eachServed hands out events to the waiters of a request: first to those that were admitted late,
@@ -145,7 +144,7 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 // request told of.
 func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
 	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
-		q.pending.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
+		q.pending.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation, l.LackedAfter()})
 	}
 }
 
@@ -177,7 +176,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.incarnation = l.Incarnation
 	r, d := l.Rule, l.Decision
-	w.used = r.Capacity() - d.Remaining
+	w.lacked = l.LackedAfter()
 	d.Remaining = a.served(w.cost)
 	if r.Algorithm.Kind == limiter.TokenBucket {
 		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(max(0, r.Capacity()-d.Remaining))))

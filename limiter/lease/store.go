@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -132,6 +133,10 @@ type Options struct {
 	// of Clock: so a simulation can go through hours in seconds.
 	Attended bool
 
+	// Random returns a number in [0, 1), by which nodes spread what they would do at the same instant.
+	// A simulation that is to repeat itself brings its own. Default: rand.Float64.
+	Random func() float64
+
 	// Observe is called after each call to the lender with how long it took and how it failed, if
 	// it did. It must not block. Default: nothing.
 	Observe func(took time.Duration, err error)
@@ -152,6 +157,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ProbeEvery <= 0 {
 		o.ProbeEvery = time.Second
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
 	}
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}

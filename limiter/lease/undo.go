@@ -31,7 +31,7 @@ func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 	var taken []limiter.Take
 	for i := range set.takes {
 		if t := &set.takes[i]; t.state == allowed && t.consumed {
-			taken = append(taken, *t.Take)
+			taken = append(taken, ofLender(*t.Take))
 			t.Decision.Remaining = min(t.Decision.Limit, t.Decision.Remaining+t.Cost)
 		}
 	}
@@ -40,6 +40,15 @@ func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 			s.stats.lost.Add(uint64(k.Cost))
 		}
 	}
+}
+
+// ofLender returns k, which the lender has decided, as it is to refund it. Its decision does not tell
+// what parts of a bucket held: so the lender takes the bucket for full before k.
+func ofLender(k limiter.Take) limiter.Take {
+	if k.Rule.Algorithm.Kind == limiter.TokenBucket && k.Rule.Leases() {
+		k.Decision.Remaining = k.Decision.Limit - k.Cost
+	}
+	return k
 }
 
 // release returns what was spent of leases, so that others can take it while the set waits.
@@ -85,7 +94,7 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	case debited: // for this take
 		w := t.waiter
 		a.cancelServed(w.cost)
-		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.incarnation}
+		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.incarnation, w.lacked}
 		return t.tellLocked(a, r, now, pendingReturns{cancels: []granted{served}})
 	case indebted:
 		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))

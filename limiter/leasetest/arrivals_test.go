@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"math"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -24,9 +25,9 @@ func (s *simulation) arrivals(key int, load float64, end limiter.Instant) {
 	s.driver.Go(func() {
 		for {
 			s.mu.Lock()
-			wait := pace(gap)
+			wait := s.moment(pace(gap))
 			s.mu.Unlock()
-			if sleep(wait); s.now() >= end {
+			if time.Sleep(wait); s.now() >= end {
 				return
 			}
 			s.mu.Lock()

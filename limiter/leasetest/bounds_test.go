@@ -20,9 +20,9 @@ func (c *checker) checkBound(key int, k *outcome) {
 }
 
 // checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of
-// the bound.
+// the bound, which in a span is larger by what was still to be canceled when the span began.
 func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
-	r := c.highest
+	r, vain := c.highest, c.outcomes[key].vain.overlapping()
 	refill, per := r.Rate()
 	bound := float64(r.Capacity() + forgotten)
 	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
@@ -30,7 +30,7 @@ func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
 	}
 	level, at := 0.0, limiter.Instant(0)
 	for _, e := range admitted {
-		level = max(0, level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)
+		level = max(-vain.pending(e.at), level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)
 		if at = e.at; level > bound+1e-6 {
 			c.failAt(at, key, "in a span up to %v, %.2f more were admitted than accrue in it, want at most %.2f",
 				sinceEpoch(at), level, bound)

@@ -47,10 +47,13 @@ func (d *denial) lasts() limiter.Instant {
 }
 
 // repeats reports whether the store has denied such a take lately, under the same limit or, if the
-// take has waited, a later one.
-func (n *simNode) repeats(key int, take *limiter.Take, at limiter.Instant) bool {
+// take has waited, a later one. While takes come under both limits, a take that has waited is decided
+// under that of the take which came last: then the reply that it has waited for may be under an earlier
+// one. No take that comes after that reply is denied by it.
+func (n *simNode) repeats(key int, take *limiter.Take, arrived, at limiter.Instant) bool {
 	return slices.ContainsFunc(n.key(key).denials, func(d denial) bool {
-		return n.limits[d.rule] >= n.limits[take.Rule] && d.cost <= take.Cost && d.at <= at && at <= d.at+d.lasts()
+		sameLimit := n.limits[d.rule] >= n.limits[take.Rule] || arrived < d.at && d.at == at
+		return sameLimit && d.cost <= take.Cost && d.at <= at && at <= d.at+d.lasts()
 	})
 }
 
@@ -170,7 +173,7 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 		return
 	case !d.OK && take.Err == nil:
 		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
-		c.deny(n, key, take)
+		c.deny(n, key, take, arrived)
 		return
 	case len(takes) > 1: // unless both are late, the other limit denies it
 		c.tracef(key, "%v takes %d in vain: another limit denies it", n, cost)
@@ -204,8 +207,8 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 	c.admit(key, at, cost)
 }
 
-// deny notes a denied take.
-func (c *checker) deny(n *simNode, key int, take *limiter.Take) {
+// deny notes a denied take that arrived at the instant arrived.
+func (c *checker) deny(n *simNode, key int, take *limiter.Take, arrived limiter.Instant) {
 	k, d := &c.outcomes[key], &take.Decision
 	k.denied++
 	if k.exactDenied == 0 && d.RetryAt != limiter.Never {
@@ -217,7 +220,7 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take) {
 	if d.Source != limiter.FromRememberedDenial {
 		return
 	}
-	if !n.repeats(key, take, d.At-n.offset) {
+	if !n.repeats(key, take, arrived, d.At-n.offset) {
 		c.failf(key, "%v: repeats a denial of %d under %d events that the store has not given lately",
 			n, take.Cost, take.Rule.Limit.Events)
 	}
@@ -232,7 +235,8 @@ func (c *checker) closeNode(n *simNode, alive bool) {
 	s, stats := &n.sums, n.store.Stats()
 	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.DebtSettled)
 	knows := !n.gone && (alive || s.failed == 0) // a node that ends does not wait for long
-	lost := int64(stats.Expired+stats.Lost) + s.late
+	// Debt whose window passes while its request is under way is dropped, but the store may debit it.
+	lost := int64(stats.Expired+stats.Lost+stats.DebtDropped) + s.late
 	if !c.regrets { // else what is owed may have been undone
 		lost -= min(s.late, int64(stats.Debt)) // which was not served late
 	}

@@ -33,6 +33,7 @@ type outcome struct {
 	forgotten int64 // events that failovers lost
 	inOutage  int64 // admitted events that the store was not asked for
 	late      []admission
+	vain      vain
 
 	takes, local, failed     int64
 	requests, needs, refills int64
@@ -107,6 +108,7 @@ func (c *checker) arrives(n *simNode, g *Ledger, l limiter.LeaseRequest) func(an
 			c.failf(key, "%v: debited %d, want %d", n, debited, want)
 		}
 		if l.Rule.Algorithm.Kind == limiter.TokenBucket {
+			c.outcomes[key].vain.add(l.Cancel, c.now())
 			return want // what comes back of a part depends on the time: see TestPartsKeepTheBound
 		}
 		if want := c.returnable(n, count, &l, incarnation); accepted != want && c.changes == 0 {

@@ -19,3 +19,20 @@ func TestLeaseModelFindsFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestLeaseModelRepeatsItself plays each of some random fleets twice. Without an order, every other one
+// would differ. One may, where the runtime has held up a goroutine.
+func TestLeaseModelRepeatsItself(t *testing.T) {
+	oneAtATime(t)
+	const runs, most = 20, 2
+	differ := 0
+	for seed := range uint64(runs) {
+		first, second := playRandomFleet(t, seed, fault{}), playRandomFleet(t, seed, fault{})
+		if first.digest() != second.digest() {
+			differ++
+		}
+	}
+	if differ > most {
+		t.Errorf("seeds whose history was not the same twice = %d of %d, want %d at most", differ, runs, most)
+	}
+}

@@ -130,6 +130,15 @@ var faults = []fault{
 		},
 	},
 	{
+		name:       "canceled though the bucket has refilled since, beside what its parts hold",
+		from:       240,
+		boundsOnly: true,
+		algorithm:  &bucket,
+		limit:      limiter.Limit{Events: 400, Window: 10 * time.Second},
+		prepare:    func(s *simulation) { s.net, s.checker.regrets = network{delay: 5 * ms, regret: 0.02}, true },
+		lend:       func(_ *simNode, _ *Ledger, l *limiter.LeaseRequest) { l.Lacked = l.Rule.Capacity() },
+	},
+	{
 		name: "script run twice",
 		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
 			lendOne(g, n.simulation.store.incarnation, n.now(), *l)

@@ -57,7 +57,7 @@ type lendingCount interface {
 	leasedUntil() limiter.Instant
 
 	// takeBack subtracts leased events that were not spent, cancel events that were served in vain.
-	// seen is the newest state that the node was told of.
+	// seen is what was consumed right after the served events: see Lacked of a lease request.
 	takeBack(r *limiter.Rule, lease limiter.Return)
 	cancel(r *limiter.Rule, served, seen limiter.Events)
 
@@ -136,7 +136,7 @@ func (g *Ledger) apply(incarnation uint64, now limiter.Instant, l *limiter.Lease
 			}
 		}
 		if l.Cancel.N > 0 && g.counts(r, l.Cancel.At) {
-			c.cancel(r, l.Cancel, l.Seen)
+			c.cancel(r, l.Cancel, limiter.Events{At: l.Cancel.At, N: l.Lacked})
 		}
 	}
 	return l.Need == 0 || l.Need <= r.Capacity()-c.consumed()
@@ -198,6 +198,9 @@ func (g *Ledger) answer(l *limiter.LeaseRequest, allowed bool) {
 	c.decide(&l.Decision, r, fits || l.Need > 0 && l.Served > 0, cost)
 	if l.Unserved = (limiter.Decision{}); l.Need > 0 && l.Served > 0 && l.Served < l.Need+l.More {
 		c.decide(&l.Unserved, r, fits, cost)
+	}
+	if l.Held = 0; r.Algorithm.Kind == limiter.TokenBucket {
+		l.Held = c.(interface{ holds(*limiter.Rule) int64 }).holds(r)
 	}
 }
 

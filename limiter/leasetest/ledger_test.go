@@ -176,7 +176,7 @@ func TestCancelInBucket(t *testing.T) {
 			cancel := limiter.LeaseRequest{Rule: r, Incarnation: 1, Cancel: limiter.Events{At: epoch, N: test.cancelled}}
 			want := test.unseen
 			if seen {
-				cancel.Seen, want = limiter.Events{At: epoch, N: test.used}, test.left
+				cancel.Lacked, want = test.used, test.left
 			}
 			lendOne(g, 1, now, limiter.LeaseRequest{Rule: r, Need: test.later})
 			if got := lendOne(g, 1, now, cancel).Decision.Remaining; got != want {

@@ -18,8 +18,8 @@ type lendingBucket struct {
 	// this capacity.
 	aside, asideUnder int64
 
-	// Since when the bucket lacks a sixteenth of its capacity or more, in units of nearUnit; 0: nobody
-	// knows.
+	// Since when the bucket lacks a sixteenth of its capacity or more beyond what its parts hold, in
+	// units of nearUnit; 0: nobody knows.
 	scarceSince int64
 
 	charged bool // events were charged under this capacity: none are set aside
@@ -39,6 +39,18 @@ func (b *lendingBucket) leased(r *limiter.Rule) int64 {
 	return events
 }
 
+// holds returns how many events the parts hold, rounded up.
+func (b *lendingBucket) holds(r *limiter.Rule) int64 {
+	if !b.open() {
+		return 0
+	}
+	events, numerator := b.held(r, b.at)
+	if numerator > 0 {
+		events++
+	}
+	return events
+}
+
 // advance accounts for the time up to now slot by slot, as parts end with them.
 func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved bool) {
 	if b.scarceSince != 0 {
@@ -54,6 +66,7 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 	}
 	for b.open() && at >= b.ends {
 		b.refill(r, b.ends)
+		b.noteScarcity(r) // a part that ends makes room again
 		b.rotate()
 	}
 	b.refill(r, at)
@@ -63,13 +76,13 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 // A bucket looks back for nearUnits units of nearUnit µs at most.
 const nearUnit, nearUnits = 1 << 21, 254
 
-// noteScarcity notes when the bucket lacks less than a sixteenth of its capacity. If it is full,
-// nothing is known any more.
+// noteScarcity notes when the bucket lacks less than a sixteenth of its capacity, besides what its
+// parts hold: that is no room for what it refills. If it is full, nothing is known any more.
 func (b *lendingBucket) noteScarcity(r *limiter.Rule) {
 	switch {
 	case b.missing == 0:
 		b.scarceSince = 0
-	case b.scarceSince != 0 && b.missing <= r.Capacity()/16: // a fraction less
+	case b.scarceSince != 0 && b.missing-b.holds(r) <= r.Capacity()/16: // a fraction less
 		b.scarceSince = int64(b.at)/nearUnit + 1
 	}
 }
@@ -254,8 +267,9 @@ func (b *lendingBucket) lack(r *limiter.Rule, n, fraction int64) {
 
 // cancel gives back no more than the bucket has lacked ever since.
 //
-// What was seen at the instant of e is what the bucket lacked then, events included. If some of
-// that was returned or canceled since, as much may be given back too much, but never more than e.N.
+// What was seen at the instant of e is what the bucket lacked then, events included, beyond what its
+// parts held. If some of that was canceled since, as much may be given back too much, but never more
+// than e.N.
 func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	lacked := e.N
 	if seen.At == e.At {

@@ -80,7 +80,7 @@ func TestReturnAfterLoweredLimit(t *testing.T) {
 		}
 		canceled := limiter.LeaseRequest{
 			Rule: low, Need: 1, Incarnation: 1, Cancel: limiter.Events{At: l.Decision.At, N: 50},
-			Seen: limiter.Events{At: l.Decision.At, N: 100 + l.Granted},
+			Lacked: 100,
 		}
 		if got := lendOne(g, 1, epoch, canceled); got.Served != 0 {
 			t.Errorf("%s: a take after 50 are canceled is admitted, want the other 50 to count", a.name)

@@ -49,8 +49,8 @@ func (g *Ledger) Reset(r *limiter.Rule, now limiter.Instant, ofKey ...*Ledger) {
 	}
 }
 
-// Refund gives back served events, which a take has consumed without a lease: see Cancel and Seen of
-// a lease request. Those of before a reset belong to another count, and nothing is written.
+// Refund gives back served events, which a take has consumed without a lease: see Cancel and Lacked
+// of a lease request. Those of before a reset belong to another count, and nothing is written.
 func (g *Ledger) Refund(r *limiter.Rule, now limiter.Instant, served, seen limiter.Events) {
 	g.followClock(now)
 	if !g.counts(r, served.At) {

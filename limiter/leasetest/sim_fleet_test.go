@@ -50,7 +50,11 @@ func (n *simNode) replace(by ...*simNode) {
 	at := slices.Index(n.nodes, n)
 	n.nodes = slices.Replace(n.nodes, at, at+1, by...)
 	n.retired = append(n.retired, n)
-	n.driver.Go(n.store.Close)
+	n.driver.Add(1)
+	n.afterUnlocked(0, func() {
+		defer n.driver.Done()
+		n.store.Close()
+	})
 	n.count()
 }
 

@@ -56,6 +56,7 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 		Clock: n.clock,
 		Nodes: func() int { return int(n.counts.Load()) },
 	}
+	s.inOrder(&options)
 	s.fault.changeOptions(n, &options)
 	n.store = lease.New(n, options)
 	n.behind.Store(0)
@@ -161,11 +162,11 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered
 	defer n.mu.Unlock()
 	c := &call{simNode: n, requests: requests, sent: n.now(), answered: answered}
 	if n.gone {
-		time.AfterFunc(0, func() { answered(errLost) })
+		n.afterUnlocked(0, func() { answered(errLost) })
 		return
 	}
 	if n.outage.Load() {
-		time.AfterFunc(0, func() { answered(errNotAsked) })
+		n.afterUnlocked(0, func() { answered(errNotAsked) })
 		return
 	}
 	sent := slices.Clone(requests)
@@ -186,7 +187,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered
 		n.fault.beforeSend(n, l)
 		n.tracef(keyOf(l), "%v requests%s", n, asRequest(*l))
 	}
-	c.timeout = time.AfterFunc(callTime*time.Microsecond, func() { c.end(nil) })
+	c.timeout = n.afterUnlocked(callTime, func() { c.end(nil) })
 	if n.happens(n.net.loseRequest) {
 		n.checker.lostRequest(n, sent)
 		return
@@ -197,7 +198,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered
 			n.checker.lostAnswer(n, sent)
 			return
 		}
-		time.AfterFunc(time.Duration(n.way())*time.Microsecond, func() { c.end(sent) })
+		n.afterUnlocked(n.way(), func() { c.end(sent) })
 	})
 }
 
@@ -236,7 +237,7 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 			}
 			l := &c.requests[i]
 			l.Decision, l.Served, l.Unserved, l.Incarnation = a.Decision, a.Served, a.Unserved, a.Incarnation
-			l.Granted, l.GrantedShare, l.Expires = a.Granted, a.GrantedShare, a.Expires
+			l.Granted, l.GrantedShare, l.Expires, l.Held = a.Granted, a.GrantedShare, a.Expires, a.Held
 			if n.steady {
 				l.Nodes = 1
 			}
@@ -255,7 +256,7 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 }
 
 // Lag implements [limiter.Lender].
-func (n *simNode) Lag() time.Duration { return 0 }
+func (n *simNode) Lag() time.Duration { return n.lagInOrder() }
 
 // Refusal implements [limiter.Lender].
 func (n *simNode) Refusal([]byte) error {

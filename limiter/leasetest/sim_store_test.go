@@ -109,6 +109,10 @@ func (c *countedLending) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	}
 }
 
+func (c *countedLending) holds(r *limiter.Rule) int64 {
+	return c.lendingCount.(*lendingBucket).holds(r)
+}
+
 func (c *countedLending) turn(r *limiter.Rule, cost int64) (limiter.Instant, bool) {
 	if p, ok := c.lendingCount.(promising); ok {
 		return p.turn(r, cost)

@@ -35,7 +35,6 @@ func (n *simNode) takeWaiting(ctx context.Context, k *limiter.Take) error {
 	key := keyOf(&limiter.LeaseRequest{Key: k.Key})
 	n.mu.Lock()
 	lost, way := n.gone || n.happens(n.net.loseRequest), n.wayOfRequest()
-	n.mu.Unlock()
 	answer := make(chan limiter.Decision, 1)
 	if rule, cost, wait := k.Rule, k.Cost, k.Wait; !lost {
 		n.after(way, func() {
@@ -50,10 +49,11 @@ func (n *simNode) takeWaiting(ctx context.Context, k *limiter.Take) error {
 			}
 			n.tracef(key, "store decides a take of %d for %v that may wait: %+v", cost, n, d)
 			if !n.happens(n.net.loseAnswer) {
-				time.AfterFunc(time.Duration(n.way())*time.Microsecond, func() { answer <- d })
+				n.afterUnlocked(n.way(), func() { answer <- d })
 			}
 		})
 	}
+	n.mu.Unlock()
 	select {
 	case k.Decision = <-answer:
 	case <-ctx.Done():

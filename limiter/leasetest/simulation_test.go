@@ -44,12 +44,13 @@ type simulation struct {
 
 	onOutage limiter.OutageMode // of the limit
 
-	alone  bool  // nodes request leases as if there were no others
-	attack bool  // takes come in strikes
-	greed  int64 // nodes want this multiple of what they expect to spend
-	steady bool  // a denial is remembered without jitter
-	lag    int64 // µs until nodes know of another node, at most
-	skew   int64 // µs by which their clocks are off, at most
+	alone  bool   // nodes request leases as if there were no others
+	attack bool   // takes come in strikes
+	order  *order // in which things happen at the same instant; nil: any
+	greed  int64  // nodes want this multiple of what they expect to spend
+	steady bool   // a denial is remembered without jitter
+	lag    int64  // µs until nodes know of another node, at most
+	skew   int64  // µs by which their clocks are off, at most
 }
 
 // A network is what happens to messages on their way.
@@ -105,7 +106,7 @@ func sleep[T int64 | limiter.Instant](us T) { time.Sleep(time.Duration(us) * tim
 
 // after calls do in us µs, with mu held.
 func (s *simulation) after(us int64, do func()) {
-	time.AfterFunc(time.Duration(us)*time.Microsecond, func() {
+	s.afterUnlocked(us, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		do()
@@ -177,6 +178,9 @@ func (s *simulation) quiet() {
 func (s *simulation) close() {
 	s.driver.Wait()
 	sleep[int64](2 * callTime) // no more is on its way
+	if s.order != nil {
+		close(s.order.stop)
+	}
 	for _, n := range s.nodes {
 		n.store.Close()
 	}

@@ -180,7 +180,7 @@ func (b *callBuilder) with(operation *scripts) *redisconn.Call {
 }
 
 // maxLeaseArgs is the most bytes that appendLeaseArgs appends.
-const maxLeaseArgs = 16 + 19 + 50
+const maxLeaseArgs = 16 + 19 + 55
 
 // appendLeaseArgs appends the fields of a lease request besides its need: see lease_request.lua.
 func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
@@ -207,7 +207,7 @@ func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
 		b = appendNumber(b, 5, r.Spent)
 		b = appendNumber(b, 2, r.Share)
 	}
-	return appendEvents(b, l.Cancel)
+	return appendNumber(appendEvents(b, l.Cancel), 5, l.Lacked)
 }
 
 func appendEvents(b []byte, e limiter.Events) []byte {

@@ -200,11 +200,11 @@ func (h *leaseHistory) lend(t *testing.T) error {
 	for i, got := range requests {
 		l, a := want[i], account{key, got.Rule.ID}
 		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.GrantedShare != l.GrantedShare ||
-			got.Expires != l.Expires || got.Incarnation != l.Incarnation || got.Unserved != l.Unserved {
-			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d and %d until %d, then %+v\nwant %+v, %d, %d and %d, %d, %+v",
+			got.Expires != l.Expires || got.Incarnation != l.Incarnation || got.Unserved != l.Unserved || got.Held != l.Held {
+			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d and %d until %d, then %+v, %d held\nwant %+v, %d, %d and %d, %d, %+v, %d",
 				i+1, len(requests), got.Rule.Algorithm, got.Rule.Limit, sent,
-				got.Decision, got.Served, got.Granted, got.GrantedShare, got.Expires, got.Unserved,
-				l.Decision, l.Served, l.Granted, l.GrantedShare, l.Expires, l.Unserved)
+				got.Decision, got.Served, got.Granted, got.GrantedShare, got.Expires, got.Unserved, got.Held,
+				l.Decision, l.Served, l.Granted, l.GrantedShare, l.Expires, l.Unserved, l.Held)
 		}
 		written = written && got.Served+got.Granted+got.GrantedShare > 0
 		h.remember(a, got)
@@ -258,7 +258,7 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 		l.Seen = limiter.Events{}
 	}
 	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
-		l.Seen, l.Incarnation = limiter.Events{At: l.Cancel.At, N: l.Cancel.N + h.Int64N(4)}, h.incarnation
+		l.Lacked, l.Incarnation = l.Cancel.N+h.Int64N(4), h.incarnation
 	}
 	return l
 }

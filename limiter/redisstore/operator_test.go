@@ -48,7 +48,7 @@ func TestNothingComesBackAfterReset(t *testing.T) {
 		}
 		check("a return of before", limiter.LeaseRequest{Incarnation: before.Incarnation, Returns: leased(before)}, left)
 		check("a cancel of before", limiter.LeaseRequest{
-			Incarnation: before.Incarnation, Seen: seen, Cancel: limiter.Events{At: seen.At, N: 50},
+			Incarnation: before.Incarnation, Cancel: limiter.Events{At: seen.At, N: 50}, Lacked: seen.N,
 		}, left)
 		check("a failover", limiter.LeaseRequest{Incarnation: before.Incarnation + 1, Seen: limiter.Events{At: seen.At, N: 500}}, left)
 		check("a return", limiter.LeaseRequest{Incarnation: before.Incarnation, Returns: leased(after)}, left+after.Granted)

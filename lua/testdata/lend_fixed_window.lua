@@ -91,7 +91,7 @@ left_1 = capacity_1 - used_1
 end
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
-  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)
+  local known = struct.unpack('>I7', lease, 29)
   changed_1 = true
   if known == incarnation and known > 0 then
     for at = 36, 55, 19 do
@@ -100,9 +100,9 @@ if #ARGV[7 * 1 + 2] > 35 then
         if taken >= ends_1 - window_1 and taken < ends_1 then used_1 = math.max(0, used_1 - n) end
       end
     end
-    local n, taken = struct.unpack('>I5I7', lease, 74)
+    local n, taken, lacked = struct.unpack('>I5I7I5', lease, 74)
     if n > 0 and taken >= (created or 0) then
-      local lacked = seen_at == taken and math.max(n, seen) or n
+      lacked = math.max(n, lacked)
       
       if taken >= ends_1 - window_1 and taken < ends_1 then used_1 = math.max(0, used_1 - n) end
     end

@@ -163,7 +163,7 @@ end
 end
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
-  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)
+  local known = struct.unpack('>I7', lease, 29)
   changed_1 = true
   if known == incarnation and known > 0 then
     for at = 36, 55, 19 do
@@ -180,9 +180,9 @@ else
 end
       end
     end
-    local n, taken = struct.unpack('>I5I7', lease, 74)
+    local n, taken, lacked = struct.unpack('>I5I7I5', lease, 74)
     if n > 0 and taken >= restarted then
-      local lacked = seen_at == taken and math.max(n, seen) or n
+      lacked = math.max(n, lacked)
       if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')

@@ -189,6 +189,15 @@ end
   end
 end
 end
+    if missing_1 == 0 then
+  scarce_1 = 0
+elseif scarce_1 ~= 0 then
+  local least, ahead = 0, 0
+  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
+  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(till / NEAR) + 1
+  end
+end
     from = till
     if ended then
       parts_1.previous, parts_1.current = parts_1.current, {shares = 0, offset = 0, events = 0}
@@ -196,13 +205,6 @@ parts_1.ends = parts_1.ends + parts_1.length
 if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
   until not ended
-end
-if scarce_1 ~= 0 then
-  if missing_1 == 0 then
-    scarce_1 = 0
-  elseif missing_1 <= math.floor(capacity_1 / 16) then
-    scarce_1 = math.floor(at_1 / NEAR) + 1
-  end
 end
 left_1 = capacity_1 - missing_1
     if lost then
@@ -213,7 +215,7 @@ left_1 = capacity_1 - missing_1
 end
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
-  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)
+  local known = struct.unpack('>I7', lease, 29)
   changed_1 = true
   if known == incarnation and known > 0 then
     for at = 36, 55, 19 do
@@ -254,13 +256,15 @@ end
     missing_1, fraction_1 = least, ahead
   end
 end
-end
-if scarce_1 ~= 0 then
   if missing_1 == 0 then
-    scarce_1 = 0
-  elseif missing_1 <= math.floor(capacity_1 / 16) then
-    scarce_1 = math.floor(at_1 / NEAR) + 1
+  scarce_1 = 0
+elseif scarce_1 ~= 0 then
+  local least, ahead = 0, 0
+  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
+  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(till / NEAR) + 1
   end
+end
 end
     else
       fraction_1 = before
@@ -269,9 +273,9 @@ end
 end
       end
     end
-    local n, taken = struct.unpack('>I5I7', lease, 74)
+    local n, taken, lacked = struct.unpack('>I5I7I5', lease, 74)
     if n > 0 and taken >= (created or 0) then
-      local lacked = seen_at == taken and math.max(n, seen) or n
+      lacked = math.max(n, lacked)
       
       if taken <= at_1 and not (most_1 and missing_1 > capacity_1) then
   local whole = scarce_1 ~= 0 and taken >= scarce_1 * NEAR and math.min(n, math.floor(capacity_1 / 16)) or 0
@@ -308,13 +312,15 @@ end
     missing_1, fraction_1 = least, ahead
   end
 end
-end
-if scarce_1 ~= 0 then
   if missing_1 == 0 then
-    scarce_1 = 0
-  elseif missing_1 <= math.floor(capacity_1 / 16) then
-    scarce_1 = math.floor(at_1 / NEAR) + 1
+  scarce_1 = 0
+elseif scarce_1 ~= 0 then
+  local least, ahead = 0, 0
+  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
+  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(till / NEAR) + 1
   end
+end
 end
 end
     end

@@ -178,6 +178,15 @@ end
   end
 end
 end
+    if missing_1 == 0 then
+  scarce_1 = 0
+elseif scarce_1 ~= 0 then
+  local least, ahead = 0, 0
+  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
+  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+    scarce_1 = math.floor(till / NEAR) + 1
+  end
+end
     from = till
     if ended then
       parts_1.previous, parts_1.current = parts_1.current, {shares = 0, offset = 0, events = 0}
@@ -185,13 +194,6 @@ parts_1.ends = parts_1.ends + parts_1.length
 if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
   until not ended
-end
-if scarce_1 ~= 0 then
-  if missing_1 == 0 then
-    scarce_1 = 0
-  elseif missing_1 <= math.floor(capacity_1 / 16) then
-    scarce_1 = math.floor(at_1 / NEAR) + 1
-  end
 end
 left_1 = capacity_1 - missing_1
 local allows_1 = cost_1 <= left_1 or most_1 and promises(tonumber(ARGV[7 * 1 + 2]), at_1, cost_1, missing_1, fraction_1, parts_1, p_1, q_1,
