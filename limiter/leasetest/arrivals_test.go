@@ -2,7 +2,6 @@ package leasetest
 
 import (
 	"math"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -27,7 +26,7 @@ func (s *simulation) arrivals(key int, load float64, end limiter.Instant) {
 			s.mu.Lock()
 			wait := s.moment(pace(gap))
 			s.mu.Unlock()
-			if time.Sleep(wait); s.now() >= end {
+			if sleepFor(wait); s.now() >= end {
 				return
 			}
 			s.mu.Lock()

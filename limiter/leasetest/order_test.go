@@ -86,7 +86,7 @@ func (s *simulation) lagInOrder() time.Duration {
 
 // attend attends to the stores of all nodes until the simulation is closed.
 func (s *simulation) attend() {
-	time.Sleep(attends)
+	sleepFor(attends)
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	var nodes []*simNode

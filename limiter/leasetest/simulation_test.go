@@ -102,7 +102,10 @@ func (s *simulation) skip(us int64) {
 	s.skipped.Add(us)
 }
 
-func sleep[T int64 | limiter.Instant](us T) { time.Sleep(time.Duration(us) * time.Microsecond) }
+func sleep[T int64 | limiter.Instant](us T) { sleepFor(time.Duration(us) * time.Microsecond) }
+
+// sleepFor sleeps by the clock of the bubble.
+func sleepFor(d time.Duration) { time.Sleep(d) }
 
 // after calls do in us µs, with mu held.
 func (s *simulation) after(us int64, do func()) {
