@@ -29,7 +29,7 @@ func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
 // accepted configurations survive a round trip through JSON.
 func FuzzDirective(f *testing.F) {
 	for _, seed := range []string{
-		"zone api {\nkey {http.vars.client_ip}\nlimit 100/1m burst 200\nalgorithm token_bucket\nmax_keys 10\nallow_key a* b\n}",
+		"zone api {\nkey {http.vars.client_ip}\nlimit 100/1m burst 200\nalgorithm token_bucket\nmax_keys 10\nallow_key a* b\nreject_header Link \"<{client_ip}>; rel=help\"\n}",
 		"zone a {\nkey k\ntier {http.vars.t} trusted {\nfree 1/s\nkeys a* b free\ndefault free\n}\nendpoint GET,PUT /x 1/s\n}",
 		"zone a {\nkey k\nlimit 9/s\nendpoint * {\nlimit 5/d\nalgorithm sliding_window 5\ncost 2\n}\ncost {http.vars.n}\n}",
 		"zone a {\nmatch {\npath /x\nmethod GET\n}\nmatch @x\nkey k\non_missing_key skip\nipv4_prefix 8\nlimit block\n}",

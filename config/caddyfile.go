@@ -64,6 +64,7 @@ type Caddyfile struct {
 //			max_keys       <n>                      # default 1000000
 //			allow_key      <glob...>                # repeatable; not limited by this zone
 //			deny_key       <glob...>                # repeatable; 403
+//			reject_header  <name> <value>           # repeatable; of the responses that reject for this zone
 //			dry_run        [<percent>]              # of keys: decide, count, log, never reject; default: all
 //			compare        [<percent>] {            # of keys: count how often these would decide differently
 //				limit          <rate>               # default: that of the zone

@@ -77,6 +77,7 @@ func (p *zoneParser) block() subdirective.Block {
 		"max_keys":         subdirective.Number(d, "max_keys", 1, many, &c.MaxKeys),
 		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
 		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
+		"reject_header":    rejectHeaderLine(d, &c.RejectHeaders),
 		"dry_run":          dryRunLine(d, &c.DryRun),
 		"compare":          {Usage: compareUsage, Max: many, Parse: p.compare},
 		"events":           {Usage: "events <n>", Min: 1, Max: 1, Parse: p.events},

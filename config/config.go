@@ -21,6 +21,7 @@
 //	wait.go                how long requests wait for their turn
 //	fraction.go            fractions and percentages
 //	missingkey.go          what on_missing_key may be
+//	rejectheader.go        which headers a zone may give to its rejections
 //	word.go                settings that have few values, and what people write instead of those
 //	legacy.go              zones in the syntax of caddy-ratelimit
 //	definition.go          which zones are the same, and which are uses of another

@@ -103,6 +103,12 @@ type Zone struct {
 	// headers of the zone. The same keys are meant on all nodes. Default: 0.
 	DryRun Fraction `json:"dry_run,omitempty"`
 
+	// Gives the responses that reject requests for this zone (429, 503, 403 and 400) these headers: for
+	// each name a list of values, which may have placeholders, such as
+	// `https://example.com/limits/{http.rate_limit.exceeded.name}`. They replace headers of the same
+	// names that are set before. A value that expands to nothing is left out. Default: none.
+	RejectHeaders map[string][]string `json:"reject_headers,omitempty"`
+
 	// Decides requests a second time with another limit or algorithm, which rejects none of them. The
 	// metrics say how often that would have made a difference. Default: none.
 	Compare *Comparison `json:"compare,omitempty"`

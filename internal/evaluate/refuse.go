@@ -77,6 +77,7 @@ func (e *Evaluation) writeRefusal(w http.ResponseWriter) error {
 	name, legacy := "", false
 	if z := e.refused.zone; z != nil {
 		name, legacy = z.Name, z.Legacy
+		z.RejectHeaders.Set(w.Header(), e.HTTP, e.Repl)
 	}
 	if e.refused.refusal.IsOverload() {
 		e.setRetryAfter(w)

@@ -42,6 +42,7 @@ func (e *Evaluation) nameDenied() response.Result {
 }
 
 func (e *Evaluation) writeRejection(w http.ResponseWriter, denied response.Result, wait time.Duration) error {
+	e.state.Decisive().RejectHeaders.Set(w.Header(), e.HTTP, e.Repl)
 	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.StyleOf(denied.Legacy), wait, &e.body)
 }
 

@@ -24,12 +24,12 @@ func (f *Refusal) IsOverload() bool { return f.Status == http.StatusServiceUnava
 // Write answers with the refusal by a zone, or by the handler itself if that is "". style is one of
 // those that `reject` has. The body is written by way of buffer.
 func (f *Refusal) Write(w http.ResponseWriter, zone, style string, buffer *[]byte) error {
-	w.Header()["Cache-Control"] = noStore
+	new(fixedValues).set(w.Header(), style)
 	if style == config.RejectError {
 		return caddyhttp.HandlerError{Err: errors.New(f.Message), StatusCode: f.Status}
 	}
 	*buffer = f.appendBody((*buffer)[:0], zone, style)
-	write(w, f.Status, style, *buffer)
+	write(w, f.Status, *buffer)
 	return nil
 }
 

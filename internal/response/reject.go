@@ -17,12 +17,22 @@ var (
 	errUnavailable = errors.New("rate limit is not available")
 )
 
-// Header values that all rejections share. Their capacity is used up, so appending makes a copy.
-var (
-	noStore     = []string{"no-store"}
-	typeJSON    = []string{"application/json"}
-	typeProblem = []string{"application/problem+json"}
-)
+// fixedValues are the values of Cache-Control and Content-Type in one rejection. Rejections do not share
+// them, because Caddy's `header` replaces text in values where they are.
+type fixedValues [2]string
+
+// set sets the headers of a rejection in a style. An error route sets the type of its own body.
+func (v *fixedValues) set(h http.Header, style string) {
+	*v = fixedValues{"no-store", "application/json"}
+	h["Cache-Control"] = v[0:1:1]
+	switch style {
+	case config.RejectError:
+		return
+	case config.RejectProblem:
+		v[1] = "application/problem+json"
+	}
+	h["Content-Type"] = v[1:2]
+}
 
 // Reject answers 429 for the zone of denied, or 503 while the count that it needs is not available.
 // first is the index of the handler's first result, style one of those that `reject` has, and wait
@@ -35,7 +45,7 @@ func (s *State) Reject(
 	header := w.Header()
 	s.headers.write(header, r)
 	header["Retry-After"] = s.headers.retry[:]
-	header["Cache-Control"] = noStore
+	s.fixed.set(header, style)
 	status, err := http.StatusTooManyRequests, errRateLimit
 	if denied.Unavailable() {
 		status, err = http.StatusServiceUnavailable, errUnavailable
@@ -44,17 +54,12 @@ func (s *State) Reject(
 		return caddyhttp.HandlerError{Err: err, StatusCode: status}
 	}
 	*buffer = denied.appendBody((*buffer)[:0], style, retry)
-	write(w, status, style, *buffer)
+	write(w, status, *buffer)
 	return nil
 }
 
-// write writes a response with a body in a style.
-func write(w http.ResponseWriter, status int, style string, body []byte) {
-	contentType := typeJSON
-	if style == config.RejectProblem {
-		contentType = typeProblem
-	}
-	w.Header()["Content-Type"] = contentType
+// write writes a response with a body.
+func write(w http.ResponseWriter, status int, body []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // it fails if the client has gone, which needs no error
 }

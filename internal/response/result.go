@@ -21,6 +21,8 @@ type Result struct {
 	Outage   bool          // the store did not decide: decision is by on_outage
 	Legacy   bool          // the zone is in the syntax of caddy-ratelimit
 
+	RejectHeaders *RejectHeaders // of the zone
+
 	UnknownTier string // that the request has, if the zone has no such tier
 }
 

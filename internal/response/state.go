@@ -20,6 +20,7 @@ type State struct {
 	Refusal  *Refusal  // why the request gets 403 or 400; nil: it does not
 	Keys     []KeyText // for the access log
 	headers  headerValues
+	fixed    fixedValues // of a rejection
 	writer   responseWriter
 	ending   *ending // nil: nobody awaits the end of the response
 }

@@ -276,7 +276,7 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 func (f *Reading) Result(c *Charge) response.Result {
 	return response.Result{
 		Zone: f.Zone.Usage, Counters: c.counters, Legacy: f.Zone.Legacy, Policy: c.Policy, Template: f.Template, Cost: c.Cost,
-		UnknownTier: f.UnknownTier,
+		UnknownTier: f.UnknownTier, RejectHeaders: f.Zone.RejectHeaders,
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -44,6 +46,8 @@ type Zone struct {
 	addresses *Addresses  // of the handler; never nil once it is provisioned
 	tiers     *tierFinder // nil: no tiers
 	dryRun    keyshare.Share
+
+	RejectHeaders *response.RejectHeaders // of rejections; nil: none
 
 	// Adaptive limits the requests at once of all keys together; nil: nothing does.
 	Adaptive *adaptive.Limiter
@@ -114,6 +118,9 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			z.warnAboutPattern(settings.Key, k.Glob)
 		}
 	}
+	if z.RejectHeaders, err = newRejectHeaders(settings.RejectHeaders); err != nil {
+		return nil, config.ErrorIn("reject_header", err)
+	}
 	if settings.DryRun < 0 || settings.DryRun > 1 {
 		return nil, config.ErrorIn("dry_run",
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
@@ -137,6 +144,20 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
 	z.unsure = unsurePlaceholders(z.placeholders())
 	return z, nil
+}
+
+// newRejectHeaders compiles the headers of rejections, and refuses placeholders that do not exist.
+func newRejectHeaders(settings map[string][]string) (*response.RejectHeaders, error) {
+	h, err := response.NewRejectHeaders(settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range h.Placeholders() {
+		if err := placeholder.Check(name); err != nil {
+			return nil, fmt.Errorf("reject_header: %w", err)
+		}
+	}
+	return h, nil
 }
 
 // placeholders returns what decides about requests: key and its substitute, tier and costs.
