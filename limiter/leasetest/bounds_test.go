@@ -78,3 +78,26 @@ func (c *checker) checkSliding(key int, admitted []admission, most int64) {
 		c.checkWindow(key, e.at, w.consumed(), most)
 	}
 }
+
+// undenied returns how many events may be used without a denial while nothing goes wrong: half of
+// the limit, or less if the other nodes may hold more of it.
+//
+// The parts of a bucket hold half of it at most, whatever their nodes want. Nothing else bounds what
+// nodes hold of a window but the store's divisor. A take waits for what the others hold alone, as
+// its own node returns its leases first, and a node asks for a second one when the first is low. So
+// the others leave (1-1/divisor)^(nodes-1) of the limit. That is 0.61 or more where the divisor
+// follows the number of nodes. Nodes that take themselves for alone get half of what is left each:
+// if they want as much, eight of them leave less than a hundredth to others.
+func (c *checker) undenied() int64 {
+	l := limiter.LeaseRequest{Rule: c.rule, Nodes: len(c.nodes)}
+	if c.alone {
+		l.Nodes = 1
+	}
+	left := c.rule.Capacity()
+	if c.rule.Algorithm.Kind != limiter.TokenBucket {
+		for range c.nodes[1:] {
+			left -= left / l.Divisor()
+		}
+	}
+	return min(left, c.rule.Capacity()/2)
+}
