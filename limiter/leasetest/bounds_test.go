@@ -86,18 +86,18 @@ func (c *checker) checkSliding(key int, admitted []admission, most int64) {
 // nodes hold of a window but the store's divisor. A take waits for what the others hold alone, as
 // its own node returns its leases first, and a node asks for a second one when the first is low. So
 // the others leave (1-1/divisor)^(nodes-1) of the limit. That is 0.61 or more where the divisor
-// follows the number of nodes. Nodes that take themselves for alone get half of what is left each:
-// if they want as much, eight of them leave less than a hundredth to others.
+// follows the number of nodes. Nodes that take themselves for alone get half of what is left each,
+// and an eighth of a log: if they want as much, eight of them leave less than a hundredth to others.
 func (c *checker) undenied() int64 {
-	l := limiter.LeaseRequest{Rule: c.rule, Nodes: len(c.nodes)}
-	if c.alone {
-		l.Nodes = 1
+	left, divisor := c.rule.Capacity(), int64(2)
+	switch {
+	case !c.alone || c.rule.Algorithm.Kind == limiter.TokenBucket:
+		return left / 2
+	case c.rule.Algorithm.Kind == limiter.SlidingWindowLog:
+		divisor = 8
 	}
-	left := c.rule.Capacity()
-	if c.rule.Algorithm.Kind != limiter.TokenBucket {
-		for range c.nodes[1:] {
-			left -= left / l.Divisor()
-		}
+	for range c.nodes[1:] {
+		left -= left / divisor
 	}
 	return min(left, c.rule.Capacity()/2)
 }
