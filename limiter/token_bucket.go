@@ -79,9 +79,10 @@ func (a aside) less(r *Rule, n int64) aside {
 
 const (
 	// A nearUnit is the µs in which a bucket notes since when it is scarce, nearUnits how many of them
-	// it looks back at most, so that their number fits into a byte: nine minutes.
-	nearUnit  = 1 << 21
-	nearUnits = 254
+	// it looks back at most, so that their number fits into two bytes: nine minutes. What was taken in
+	// the unit in which the bucket was near to being full is not refunded, and soon is missing.
+	nearUnit  = 1 << 13
+	nearUnits = 1<<16 - 2
 )
 
 // nearFull returns how many events a bucket lacks at least that is not near to being full.

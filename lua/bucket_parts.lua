@@ -11,8 +11,9 @@
 -- The shares of a refill: limiter.Shares. The longest slot.
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 
--- The unit in which a bucket notes since when it is not near to being full, in µs: limiter.nearUnit.
-local NEAR = 2097152
+-- The unit in which a bucket notes since when it is not near to being full, in µs: limiter.nearUnit. In
+-- a single byte, it does so in COARSE units: see limiter/leasetest/lending_bucket.go.
+local NEAR, COARSE = 8192, 256
 
 -- keptOf returns how the fraction numerator/q of an event is kept: in 1/2^44 of it, rounded down, for
 -- q <= 2^44. The products are doubles, and fmod is exact. What is divided is rounded, the result by

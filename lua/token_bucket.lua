@@ -6,8 +6,9 @@
 --   an event, whatever the rate: see keptOf in bucket_parts.lua. While parts are open, 35 more. While
 --   the bucket lacks more than twice its capacity, 8 more: what is set aside 5, and the lower 23 bits
 --   of the capacity for which it is, under one that says whether the rest was charged, 3. If something
---   was given back to the bucket, 1 more: for how many units it lacks a sixteenth of its capacity, and
---   one more. With more than 64 bytes, Redis would make the hash a table
+--   was given back to the bucket, 2 more: for how many units it lacks a sixteenth of its capacity, and
+--   one more. That is 1 byte with coarse units beside both parts and what is set aside: with more than
+--   64 bytes, Redis would make the hash a table
 -- reply: missing; fraction, as a numerator over q_N; the parts
 
 ---- read
@@ -20,15 +21,19 @@ end
 local missing_N, fraction_N, aside_N, charged_N = 0, 0, 0, false -- see limiter/token_bucket.go
 local parts_N, share_N, scarce_N = nil, 0, 0
 do
-  local noted = VALUE and (#VALUE == 21 or #VALUE == 29 or #VALUE == 56 or #VALUE == 64) and string.byte(VALUE, -1)
-  if VALUE and (noted or #VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
+  local length = VALUE and #VALUE or 0
+  local size = length >= 63 and 63 or length >= 55 and 55 or length >= 28 and 28 or 20
+  if length >= size and length <= math.min(size + 2, 64) then
     local seconds, mixed, low
     seconds, mixed, low, missing_N = struct.unpack('>I4I4I4I5', VALUE, 4)
     local high = mixed % 4096
     written_N = seconds * 1000000 + (mixed - high) / 4096
     if high + low > 0 then fraction_N = numeratorOf(high * 4294967296 + low, q_N) end
-    local size = noted and #VALUE - 1 or #VALUE
-    if (noted or 0) > 0 then scarce_N = math.floor(written_N / NEAR) + 2 - noted end
+    if length > size then
+      local coarse = length == size + 1
+      local noted, unit = struct.unpack(coarse and '>I1' or '>I2', VALUE, size + 1), coarse and COARSE or 1
+      if noted > 0 then scarce_N = (math.floor(written_N / (unit * NEAR)) + 2 - noted) * unit end
+    end
     if size == 28 or size == 63 then
       local under
       aside_N, under = struct.unpack('>I5I3', VALUE, size - 7)
@@ -205,8 +210,10 @@ if missing_N + aside_N > 0 or parts_N or expires(VALUE) * UNIT > now then
     value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608 + (charged_N and 8388608 or 0))
   end
   if scarce_N ~= 0 then
-    local units = math.min(math.floor(at_N / NEAR) + 1 - scarce_N, 254)
-    value = value .. string.char(1 + math.max(0, units))
+    local coarse = #value == 63
+    local unit, most = coarse and COARSE or 1, coarse and 254 or 65534
+    local units = math.floor(at_N / (unit * NEAR)) + 1 - math.ceil(scarce_N / unit)
+    value = value .. struct.pack(coarse and '>I1' or '>I2', 1 + math.max(0, math.min(units, most)))
   end
 end
 

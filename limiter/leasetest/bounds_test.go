@@ -78,3 +78,26 @@ func (c *checker) checkSliding(key int, admitted []admission, most int64) {
 		c.checkWindow(key, e.at, w.consumed(), most)
 	}
 }
+
+// undenied returns how many events may be used without a denial while nothing goes wrong: half of
+// the limit, or less if the other nodes may hold more of it.
+//
+// The parts of a bucket hold half of it at most, whatever their nodes want. Nothing else bounds what
+// nodes hold of a window but the store's divisor. A take waits for what the others hold alone, as
+// its own node returns its leases first, and a node asks for a second one when the first is low. So
+// the others leave (1-1/divisor)^(nodes-1) of the limit. That is 0.61 or more where the divisor
+// follows the number of nodes. Nodes that take themselves for alone get half of what is left each,
+// and an eighth of a log: if they want as much, eight of them leave less than a hundredth to others.
+func (c *checker) undenied() int64 {
+	left, divisor := c.rule.Capacity(), int64(2)
+	switch {
+	case !c.alone || c.rule.Algorithm.Kind == limiter.TokenBucket:
+		return left / 2
+	case c.rule.Algorithm.Kind == limiter.SlidingWindowLog:
+		divisor = 8
+	}
+	for range c.nodes[1:] {
+		left -= left / divisor
+	}
+	return min(left, c.rule.Capacity()/2)
+}

@@ -17,7 +17,7 @@ type checker struct {
 	wrongKey int
 	wrongAt  limiter.Instant
 	light    bool // it keeps no list of admissions, and compares with nothing
-	calm     bool // nothing goes wrong: so nothing may be denied far from the limit
+	calm     bool // nothing goes wrong: so nothing may be denied far from the limit, see undenied
 	changes  int  // of the limit: then returns are not checked
 	regrets  bool // another limit denies some requests
 
@@ -157,7 +157,7 @@ func (c *checker) close() {
 		k := &c.outcomes[key]
 		c.checkBound(key, k)
 		c.checkLate(key, k)
-		if n := k.denied; c.calm && n > 0 && k.exactDenied == 0 && 2*k.exactUsed <= c.rule.Capacity() {
+		if n := k.denied; c.calm && n > 0 && k.exactDenied == 0 && k.exactUsed <= c.undenied() {
 			c.failf(key, "denied %d, though no more than %d of %d were ever used", n, k.exactUsed, c.rule.Capacity())
 		}
 	}

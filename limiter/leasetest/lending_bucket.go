@@ -54,8 +54,7 @@ func (b *lendingBucket) holds(r *limiter.Rule) int64 {
 // advance accounts for the time up to now slot by slot, as parts end with them.
 func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved bool) {
 	if b.scarceSince != 0 {
-		unit := int64(b.at) / nearUnit
-		b.scarceSince = max(unit+1-nearUnits, min(unit+1, b.scarceSince)) // as of the newest write
+		b.scarceSince = b.notedSince() // as of the newest write
 	}
 	defer b.noteScarcity(r)
 	b.switchLimit(r)
@@ -73,8 +72,26 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 	return setBack
 }
 
-// A bucket looks back for nearUnits units of nearUnit µs at most.
-const nearUnit, nearUnits = 1 << 21, 254
+const (
+	// A bucket looks back for nearUnits units of nearUnit µs at most. Within a unit, nobody knows
+	// whether a take was before or after the bucket was near to being full: so it gets nothing back.
+	nearUnit, nearUnits = 1 << 13, 1<<16 - 2
+
+	// A bucket with parts and events that are set aside has room for one byte alone. It looks back for
+	// coarseUnits times nearCoarse units.
+	nearCoarse, coarseUnits = 1 << 8, 1<<8 - 2
+)
+
+// notedSince returns what is noted of scarceSince: nothing earlier.
+func (b *lendingBucket) notedSince() int64 {
+	unit := int64(b.at) / nearUnit
+	if b.open() && (b.aside > 0 || b.charged) {
+		unit /= nearCoarse
+		since := (b.scarceSince + nearCoarse - 1) / nearCoarse
+		return max(unit+1-coarseUnits, min(unit+1, since)) * nearCoarse
+	}
+	return max(unit+1-nearUnits, min(unit+1, b.scarceSince))
+}
 
 // noteScarcity notes when the bucket lacks less than a sixteenth of its capacity, besides what its
 // parts hold: that is no room for what it refills. If it is full, nothing is known any more.

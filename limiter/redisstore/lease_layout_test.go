@@ -64,8 +64,8 @@ func TestValuesWithLeases(t *testing.T) {
 		{limiter.Algorithm{}, []step{
 			{"served", 0, limiter.LeaseRequest{Need: 1}, 20, 0},
 			{"granted", 0, limiter.LeaseRequest{Want: 10}, 55, 0},
-			{"refilled, and still open", 2 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start}}, 56, 0},
-			{"over", 20 * time.Second, limiter.LeaseRequest{Need: 1}, 21, 0}, // with since when it is scarce
+			{"refilled, and still open", 2 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start}}, 57, 0},
+			{"over", 20 * time.Second, limiter.LeaseRequest{Need: 1}, 22, 0}, // with since when it is scarce
 		}},
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, []step{
 			{"granted", 0, limiter.LeaseRequest{Want: 10}, 30, 0},

@@ -142,7 +142,7 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 
 // testRefundToScarceBucket refunds 8 events to a bucket of 160 a minute that has refilled by more
 // since, but was never near to being full: it lacks them still. Once it has been, nothing goes
-// back.
+// back but what was taken later, be it soon.
 func testRefundToScarceBucket(t *testing.T, open opener) {
 	s, zones := open(t, zone)
 	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 160)
@@ -155,6 +155,11 @@ func testRefundToScarceBucket(t *testing.T, open opener) {
 	remains(t, s, start+26*second, r, "key", 100)
 
 	allowed(t, s, start+47*second, r, "key", 100, 56) // of 156
+	soon := allowed(t, s, start+47*second+second/50, r, "key", 8, 48)
 	refund(t, s, start+50*second, r, "key", 8, d)
-	remains(t, s, start+50*second, r, "key", 64)
+	remains(t, s, start+50*second, r, "key", 56)
+
+	allowed(t, s, start+60*second, r, "key", 60, 23)
+	refund(t, s, start+95*second, r, "key", 8, soon)
+	remains(t, s, start+95*second, r, "key", 124) // of 116
 }

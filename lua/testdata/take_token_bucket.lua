@@ -42,7 +42,7 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
-local NEAR = 2097152
+local NEAR, COARSE = 8192, 256
 local function keptOf(numerator, q)
   local product = numerator * 2 ^ 44
   return math.floor((product - math.fmod(product, q)) / q + 0.5)
@@ -102,15 +102,19 @@ end
 local missing_1, fraction_1, aside_1, charged_1 = 0, 0, 0, false
 local parts_1, share_1, scarce_1 = nil, 0, 0
 do
-  local noted = stored[2] and (#stored[2] == 21 or #stored[2] == 29 or #stored[2] == 56 or #stored[2] == 64) and string.byte(stored[2], -1)
-  if stored[2] and (noted or #stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
+  local length = stored[2] and #stored[2] or 0
+  local size = length >= 63 and 63 or length >= 55 and 55 or length >= 28 and 28 or 20
+  if length >= size and length <= math.min(size + 2, 64) then
     local seconds, mixed, low
     seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
     local high = mixed % 4096
     written_1 = seconds * 1000000 + (mixed - high) / 4096
     if high + low > 0 then fraction_1 = numeratorOf(high * 4294967296 + low, q_1) end
-    local size = noted and #stored[2] - 1 or #stored[2]
-    if (noted or 0) > 0 then scarce_1 = math.floor(written_1 / NEAR) + 2 - noted end
+    if length > size then
+      local coarse = length == size + 1
+      local noted, unit = struct.unpack(coarse and '>I1' or '>I2', stored[2], size + 1), coarse and COARSE or 1
+      if noted > 0 then scarce_1 = (math.floor(written_1 / (unit * NEAR)) + 2 - noted) * unit end
+    end
     if size == 28 or size == 63 then
       local under
       aside_1, under = struct.unpack('>I5I3', stored[2], size - 7)
@@ -251,8 +255,10 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
     value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608 + (charged_1 and 8388608 or 0))
   end
   if scarce_1 ~= 0 then
-    local units = math.min(math.floor(at_1 / NEAR) + 1 - scarce_1, 254)
-    value = value .. string.char(1 + math.max(0, units))
+    local coarse = #value == 63
+    local unit, most = coarse and COARSE or 1, coarse and 254 or 65534
+    local units = math.floor(at_1 / (unit * NEAR)) + 1 - math.ceil(scarce_1 / unit)
+    value = value .. struct.pack(coarse and '>I1' or '>I2', 1 + math.max(0, math.min(units, most)))
   end
 end
   if value then
