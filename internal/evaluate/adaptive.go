@@ -139,7 +139,7 @@ func (e *Evaluation) measureLatency() {
 
 // setRetryAfter tells the client when to come back.
 func (e *Evaluation) setRetryAfter(w http.ResponseWriter) {
-	retry := e.handler.Headers.RetryAfter(e.handler.addJitter(overloadedFor))
+	retry := e.handler.Settings.RetryAfter(e.handler.Settings.Lengthen(overloadedFor))
 	w.Header()["Retry-After"] = []string{strconv.FormatInt(retry, 10)}
 	response.ExposeRetryAfter(w.Header(), e.HTTP)
 }

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
@@ -12,7 +15,9 @@ import (
 // The bound of an overload's Retry-After comes after the jitter, which would make it 2.
 func TestRetryAfterOfOverload(t *testing.T) {
 	for bound, most := range map[time.Duration]string{0: "2", time.Second: "1", time.Hour: "2"} {
-		h := &Handler{Jitter: 1, Headers: response.NewHeaders("none", bound)}
+		h := &Handler{Settings: response.NewSettings(
+			&config.Handler{Headers: "none", Jitter: 1, MaxRetryAfter: caddy.Duration(bound)}, config.Defaults{},
+		)}
 		e := Evaluation{progress: progress{handler: h}, Request: zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)}}
 		longest := ""
 		for range 20 {

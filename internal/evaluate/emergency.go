@@ -38,7 +38,7 @@ func (e *Evaluation) decideInEmergency(
 	e.attachState()
 	e.state.emergency = true
 	e.now = result.Decision.At
-	result.Headers = e.handler.Headers
+	result.Settings = e.handler.Settings
 	e.noteKey(result.Zone, result.Template)
 	r := e.state.Add()
 	if *r = result; r.Decision.OK {

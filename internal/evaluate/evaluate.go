@@ -161,7 +161,7 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
 	r := e.state.Add()
 	*r = found.Result(c)
-	r.Headers = e.handler.Headers
+	r.Settings = e.handler.Settings
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns

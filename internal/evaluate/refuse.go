@@ -82,5 +82,5 @@ func (e *Evaluation) writeRefusal(w http.ResponseWriter) error {
 	if e.refused.refusal.IsOverload() {
 		e.setRetryAfter(w)
 	}
-	return e.refused.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)
+	return e.refused.refusal.Write(w, name, e.handler.Settings.Style(legacy), &e.body)
 }

@@ -1,31 +1,17 @@
 package evaluate
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
-
-// StyleOf returns how to reject the requests that a zone denies. legacy is whether that is in the
-// syntax of caddy-ratelimit.
-func (h *Handler) StyleOf(legacy bool) string {
-	switch {
-	case h.Reject != "":
-		return h.Reject
-	case legacy:
-		return config.RejectError
-	}
-	return config.RejectJSON
-}
 
 // Reject answers 429, or 503 while the count that it needs is not available.
 func (e *Evaluation) Reject(w http.ResponseWriter) error {
 	denied := *e.denied // a copy, as the state moves results
 	named := e.nameDenied()
-	wait := e.handler.addJitter(denied.BoundedWait())
+	wait := e.handler.Settings.Lengthen(denied.BoundedWait())
 	e.trace()
 	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
 	return e.writeRejection(w, denied, wait)
@@ -43,13 +29,5 @@ func (e *Evaluation) nameDenied() response.Result {
 
 func (e *Evaluation) writeRejection(w http.ResponseWriter, denied response.Result, wait time.Duration) error {
 	e.state.Decisive().RejectHeaders.Set(w.Header(), e.HTTP, e.Repl)
-	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.StyleOf(denied.Legacy), wait, &e.body)
-}
-
-// addJitter returns wait with the jitter, which never shortens it.
-func (h *Handler) addJitter(wait time.Duration) time.Duration {
-	if h.Jitter > 0 {
-		wait += time.Duration(float64(wait) * h.Jitter * rand.Float64())
-	}
-	return wait
+	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.Settings.Style(denied.Legacy), wait, &e.body)
 }

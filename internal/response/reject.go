@@ -40,7 +40,7 @@ func (v *fixedValues) set(h http.Header, style string) {
 func (s *State) Reject(
 	w http.ResponseWriter, r *http.Request, denied Result, first int, style string, wait time.Duration, buffer *[]byte,
 ) error {
-	retry := denied.Headers.RetryAfter(wait)
+	retry := denied.Settings.RetryAfter(wait)
 	s.formatHeaders(first, &denied, retry)
 	header := w.Header()
 	s.headers.write(header, r)

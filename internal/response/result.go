@@ -16,7 +16,7 @@ type Result struct {
 	Template *keytemplate.Template // of the key
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Decision limiter.Decision
-	Headers  Headers       // of the handler
+	Settings *Settings     // of the handler; nil: no response is about the result
 	Waited   time.Duration // for its turn
 	Outage   bool          // the store did not decide: decision is by on_outage
 	Legacy   bool          // the zone is in the syntax of caddy-ratelimit

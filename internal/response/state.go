@@ -109,7 +109,7 @@ func (s *State) tightest(headers headerSet) *Result {
 	var least *Result
 	for i := range s.Results {
 		r := &s.Results[i]
-		if r.Headers.set&headers == headers && (least == nil || r.isTighter(least)) {
+		if r.Settings.has(headers) && (least == nil || r.isTighter(least)) {
 			least = r
 		}
 	}
