@@ -159,7 +159,7 @@ func (r *Result) appendItem(b []byte) []byte {
 }
 
 // write sets the headers of the response to r. It replaces those of an upstream, and removes those
-// that have no value here. Scripts of other origins may read them if the request comes from one.
+// that have no value here.
 func (v *headerValues) write(h http.Header, r *http.Request) {
 	first, end := v.names()
 	for i := first; i < end; i++ {
@@ -169,7 +169,14 @@ func (v *headerValues) write(h http.Header, r *http.Request) {
 			h[headerNames[i]] = v.values[i : i+1 : i+1]
 		}
 	}
-	if v.set != noHeaders && r.Header["Origin"] != nil && !slices.Contains(h[headerExpose], exposed) {
+	if v.set != noHeaders {
+		expose(h, r)
+	}
+}
+
+// expose lets scripts of other origins read our headers, if the request comes from one.
+func expose(h http.Header, r *http.Request) {
+	if r.Header["Origin"] != nil && !slices.Contains(h[headerExpose], exposed) {
 		h.Add(headerExpose, exposed)
 	}
 }

@@ -112,7 +112,7 @@ func TestHeaderValues(t *testing.T) {
 	} {
 		state := State{Results: slices.Clone(tc.results)}
 		for i := range state.Results {
-			state.Results[i].Zone = new(usage.Zone)
+			state.Results[i].Zone = &Zone{Usage: new(usage.Zone)}
 		}
 		state.formatHeaders(0, nil, 0)
 		h := http.Header{"X-Ratelimit-Limit": {"theirs"}, "Ratelimit": {"theirs"}}
@@ -146,7 +146,7 @@ func TestRetryAfter(t *testing.T) {
 		{2 * limiter.MaxWindow, limiter.MaxWindow, 315_360_000},
 	} {
 		for _, headers := range []string{"all", "x", "draft", "none"} {
-			if got := settings(headers, tc.bound).RetryAfter(tc.wait); got != tc.want {
+			if got := settings(headers, tc.bound).retryAfter(tc.wait); got != tc.want {
 				t.Errorf("headers %s: a wait of %v, at most %v, is told as %d s, want %d", headers, tc.wait, tc.bound, got, tc.want)
 			}
 		}

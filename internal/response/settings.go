@@ -49,9 +49,9 @@ func (s *Settings) Lengthen(wait time.Duration) time.Duration {
 	return wait
 }
 
-// RetryAfter returns the seconds that a response tells a client to wait: the wait, rounded up to at
+// retryAfter returns the seconds that a response tells a client to wait: the wait, rounded up to at
 // least one second, and then bounded.
-func (s *Settings) RetryAfter(wait time.Duration) int64 {
+func (s *Settings) retryAfter(wait time.Duration) int64 {
 	return s.bound(max(1, int64((wait+time.Second-1)/time.Second)))
 }
 

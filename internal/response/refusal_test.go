@@ -1,4 +1,4 @@
-package evaluate
+package response
 
 import (
 	"net/http/httptest"
@@ -8,21 +8,19 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // The bound of an overload's Retry-After comes after the jitter, which would make it 2.
 func TestRetryAfterOfOverload(t *testing.T) {
 	for bound, most := range map[time.Duration]string{0: "2", time.Second: "1", time.Hour: "2"} {
-		h := &Handler{Settings: response.NewSettings(
-			&config.Handler{Headers: "none", Jitter: 1, MaxRetryAfter: caddy.Duration(bound)}, config.Defaults{},
-		)}
-		e := Evaluation{progress: progress{handler: h}, Request: zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)}}
+		settings := NewSettings(&config.Handler{Headers: "none", Jitter: 1, MaxRetryAfter: caddy.Duration(bound)}, config.Defaults{})
 		longest := ""
 		for range 20 {
-			w := httptest.NewRecorder()
-			e.setRetryAfter(w)
+			a := Rejection{Settings: settings, Refusal: &Refusal{Status: 503}, Wait: settings.Lengthen(time.Second)}
+			w, buffer := httptest.NewRecorder(), []byte(nil)
+			if err := new(State).Reject(w, httptest.NewRequest("GET", "/", nil), nil, &a, 0, &buffer); err != nil {
+				t.Fatal(err)
+			}
 			longest = max(longest, w.Header().Get("Retry-After"))
 		}
 		if longest != most {
