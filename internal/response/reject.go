@@ -58,13 +58,18 @@ func (a *Rejection) style() string {
 func (s *State) Reject(
 	w http.ResponseWriter, r *http.Request, repl *caddy.Replacer, a *Rejection, first int, buffer *[]byte,
 ) error {
-	var denied Result // a copy, as formatHeaders moves results
 	header, style, retry := w.Header(), a.style(), a.Settings.retryAfter(a.Wait)
+	if a.Zone != nil {
+		a.Zone.setHeaders(header, r, repl)
+	}
+	s.fixed.set(header, style)
+	var denied Result // a copy, as formatHeaders moves results
 	status, failed := http.StatusTooManyRequests, errRateLimit
 	if a.Refusal != nil {
 		status, failed = a.Refusal.Status, a.Refusal
 		if a.Wait > 0 {
 			s.headers.retry[0] = strconv.FormatInt(retry, 10)
+			header["Retry-After"] = s.headers.retry[:]
 			expose(header, r)
 		}
 	} else {
@@ -74,13 +79,7 @@ func (s *State) Reject(
 		}
 		s.formatHeaders(first, &denied, retry)
 		s.headers.write(header, r)
-	}
-	if a.Denied != nil || a.Wait > 0 {
 		header["Retry-After"] = s.headers.retry[:]
-	}
-	s.fixed.set(header, style)
-	if a.Zone != nil {
-		a.Zone.setHeaders(header, r, repl)
 	}
 	if style == config.RejectError {
 		return caddyhttp.HandlerError{Err: failed, StatusCode: status}
