@@ -30,9 +30,8 @@ func (e *Evaluation) takeDryRuns() {
 		}
 		e.addTo(&r.Usage.Top.Rejected, r)
 		e.remember(r)
-		status := r.Status()
-		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: status})
-		e.handler.Reports.DryRunRejected(e.subject(), r, status)
+		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: r.Status()})
+		e.handler.Reports.DryRunRejected(e.subject(), r)
 	}
 }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"net/http"
 	"time"
 
 	"go.uber.org/zap"
@@ -47,18 +46,18 @@ func (l *Requests) logged(legacy bool) string {
 func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time.Duration) {
 	logs, unlogged := l.logsRejection(denied)
 	emits, unemitted := denied.Legacy, uint64(0)
-	message, status := "rate limit exceeded", http.StatusTooManyRequests
+	message := "rate limit exceeded"
 	if denied.IsConcurrent() {
 		message = "concurrency limit exceeded"
 	}
 	if denied.Unavailable() {
-		message, status, emits = "rate limit is not available", http.StatusServiceUnavailable, false
+		message, emits = "rate limit is not available", false
 	} else if denied.Decision.Breach && !denied.Legacy {
 		emits, unemitted = denied.Usage.Emitted.Allow(denied.Decision.At.Unix())
 	}
 	zone, key := named.Usage.Name, named.Template
 	if logs {
-		l.log(r, message, status, key, unlogged,
+		l.log(r, message, denied.Status(), key, unlogged,
 			zap.String("zone", zone), zap.Duration("wait", wait), endpointField(named), tierField(named), unknownTierField(denied.UnknownTier),
 			costField(denied.Cost))
 	}
@@ -116,10 +115,10 @@ func (l *Requests) logsRefusal(zone *response.Zone) (logs bool, unlogged uint64)
 	return false, 0
 }
 
-// DryRunRejected logs that a zone would have rejected the request, with status.
-func (l *Requests) DryRunRejected(r Request, result *response.Result, status int) {
+// DryRunRejected logs that a zone would have rejected the request.
+func (l *Requests) DryRunRejected(r Request, result *response.Result) {
 	if logs, unlogged := l.logsRejection(result); logs {
-		l.logDryRun(r, result.Usage, result.Template, status, unlogged, zap.Duration("wait", result.BoundedWait()),
+		l.logDryRun(r, result.Usage, result.Template, result.Status(), unlogged, zap.Duration("wait", result.BoundedWait()),
 			endpointField(result), tierField(result), unknownTierField(result.UnknownTier), costField(result.Cost))
 	}
 }
