@@ -115,7 +115,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			z.warnAboutPattern(settings.Key, k.Glob)
 		}
 	}
-	if err := z.Compile(settings); err != nil {
+	if err := z.CompileResponses(settings); err != nil {
 		return nil, err
 	}
 	if settings.DryRun < 0 || settings.DryRun > 1 {

@@ -19,7 +19,7 @@ func TestOwnHeadersCannotBeSet(t *testing.T) {
 func TestRejectHeadersExpandOnce(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_SUPPORT", "https://example.com\r\n")
 	var z Zone
-	err := z.Compile(&config.Zone{RejectHeaders: map[string][]string{"x-support": {"{env.FLEETLIMIT_TEST_SUPPORT}"}}})
+	err := z.CompileResponses(&config.Zone{RejectHeaders: map[string][]string{"x-support": {"{env.FLEETLIMIT_TEST_SUPPORT}"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
