@@ -88,6 +88,27 @@ func TestAdaptiveIsReleased(t *testing.T) {
 	}
 }
 
+// The bound of an overload's Retry-After comes after the jitter, which would make it 2.
+func TestRetryAfterOfOverload(t *testing.T) {
+	for bound, most := range map[string]string{"": "2", "1s": "1", "1h": "2"} {
+		settings := `{"jitter": 1, "max_retry_after": "` + bound + `", "log`
+		if bound == "" {
+			settings = `{"jitter": 1, "log`
+		}
+		h := provisioned(t, strings.Replace(shedding("overloaded-at-most-"+bound, ""), `{"log`, settings, 1))
+		first, second := fly(t, h, "a", "/"), fly(t, h, "b", "/")
+		longest := ""
+		for range 20 {
+			longest = max(longest, fly(t, h, "c", "/").w.Header().Get("Retry-After"))
+		}
+		if longest != most {
+			t.Errorf("with a bound of %q, the longest Retry-After = %s, want %s", bound, longest, most)
+		}
+		first.end(answerOK)
+		second.end(answerOK)
+	}
+}
+
 // TestOverloadBesideLimits has requests that the upstream has no room for, and others that a limit
 // rejects: neither takes anything of the other.
 func TestOverloadBesideLimits(t *testing.T) {

@@ -13,8 +13,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	switch {
 	case err != nil:
 		e.Rollback()
-	case e.IsRefused():
-		err = e.Refuse(w)
 	case e.IsRejected():
 		err = e.Reject(w)
 	default:

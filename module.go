@@ -41,11 +41,9 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -112,7 +110,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
 	h.requests = evaluate.Handler{
-		App: &h.app.requests, Store: h.app.store, Jitter: float64(h.Jitter), Place: h.Place,
+		App: &h.app.requests, Store: h.app.store, Place: h.Place,
 		Reports: reports.Requests(h.log, &h.Handler, h.app.recorded),
 	}
 	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
@@ -147,9 +145,7 @@ func (h *Handler) provisionSettings() (err error) {
 	if err := h.Check(); err != nil {
 		return err
 	}
-	defaults := h.app.DefaultSettings()
-	h.requests.Headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers), time.Duration(h.MaxRetryAfter))
-	h.requests.Reject = cmp.Or(h.Reject, defaults.Reject)
+	h.requests.Settings = response.NewSettings(&h.Handler, h.app.DefaultSettings())
 	if h.requests.Addresses, err = zone.NewAddresses(h.Allow, h.Deny); err != nil {
 		return err
 	}

@@ -236,7 +236,7 @@ func (x *siteIndex) unusedBy(s *site) (zones []string) {
 		}
 		for _, h := range other.handlers {
 			for _, z := range h.requests.Zones {
-				if h.requests.StyleOf(z.Legacy) == config.RejectError {
+				if h.requests.Settings.Style(z.Legacy) == config.RejectError {
 					return nil
 				}
 				zones = append(zones, z.Name)
@@ -284,7 +284,7 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.requests.Zones {
-		if h.requests.StyleOf(z.Legacy) == config.RejectError {
+		if h.requests.Settings.Style(z.Legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
 				"or `reject problem` in the rate_limit there", zap.String("zone", z.Name), report.PlaceField(z.Place))
 		}

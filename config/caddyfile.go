@@ -30,72 +30,7 @@ type Caddyfile struct {
 }
 
 // ParseCaddyfile parses the directive rate_limit, or rate_limit_authenticated, which is the same in
-// another place of the order of directives:
-//
-//	rate_limit [<matcher>] {
-//		zone <name>                                 # as the global option defines it
-//		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
-//			match          @<name> | { <matchers> } # repeatable: any of them
-//			key            <template>               # required; such as {http.request.header.X-Api-Key}
-//			on_missing_key <template> [<rate>] | shared [<rate>] | skip | deny # default {client_ip}
-//			on_ambiguous_key reject | missing       # default reject
-//			ipv4_prefix    <bits>                   # default 32
-//			ipv6_prefix    <bits>                   # default 64
-//			limit          <rate>
-//			algorithm      <algorithm>              # default token_bucket
-//			mode           strict | lease           # default lease
-//			on_outage      local | open | closed    # default local
-//			tier [<placeholder>] [trusted] {
-//				<tier> [<rate>] [{ <enforcement> }] # without a rate: that of the global tier
-//				keys <glob...> <tier>               # repeatable; the first that matches the key decides
-//				default <tier>                      # for an unknown or empty tier
-//			}
-//			endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]] { # repeatable; block optional
-//				limit     <rate>
-//				algorithm <algorithm>
-//				cost      <n> | <placeholder> [trusted]
-//				mode      strict | lease
-//				on_outage local | open | closed
-//				tier {
-//					<tier> [<rate>] [{ <enforcement> }] # a rate, a block, or both
-//				}
-//			}
-//			cost           <n> | <placeholder> [trusted] # default 1
-//			max_keys       <n>                      # default 1000000
-//			allow_key      <glob...>                # repeatable; not limited by this zone
-//			deny_key       <glob...>                # repeatable; 403
-//			reject_header  <name> <value>           # repeatable; of the responses that reject for this zone
-//			dry_run        [<percent>]              # of keys: decide, count, log, never reject; default: all
-//			compare        [<percent>] {            # of keys: count how often these would decide differently
-//				limit          <rate>               # default: that of the zone
-//				algorithm      <algorithm>          # default: that of the zone
-//			}
-//		}
-//		zone <name> {                               # as the global option defines it, for other requests
-//			match          @<name> | { <matchers> } # repeatable: any of them
-//			dry_run        [<percent>]
-//			compare        [<percent>] {            # as above
-//				limit          <rate>
-//				algorithm      <algorithm>
-//			}
-//		}
-//		allow          <ip|cidr|private_ranges...>  # repeatable; not limited by any zone
-//		deny           <ip|cidr|private_ranges...>  # repeatable; 403
-//		headers        x | draft | all | none       # default all
-//		reject         json | problem | error       # default json
-//		log_rejections first | all | none           # default first
-//		log_key
-//		jitter         <percent>                    # such as 20%; default 0%
-//		max_retry_after <duration>                  # 1s to 3650d, such as 1h; default: the whole wait
-//		disable_metrics
-//	}
-//
-// where
-//
-//	<rate>        <events>/<window> [burst <n>] | unlimited | block
-//	<window>      a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
-//	<algorithm>   token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
-//	<enforcement> mode strict | lease, and on_outage local | open | closed, each on its own line
+// another place of the order of directives. docs/configure/grammar.md has the grammar.
 //
 // The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
 //

@@ -9,51 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
-// ParseCaddyfile parses the global option. See [Handler.ParseCaddyfile] for what is in angle
-// brackets. Check compiles a zone as provisioning will.
-//
-//	{
-//		rate_limit {
-//			redis [standalone|sentinel|cluster] {      # where a fleet keeps its counts; default: in memory
-//				address           <host:port...>
-//				username          <name>
-//				password          <secret>
-//				db                <n>                  # default 0
-//				master_name       <name>               # sentinel
-//				sentinel_password <secret>             # sentinel
-//				key_prefix        <prefix>             # default rl
-//				timeout           <duration>           # default 50ms
-//				pool_size         <n>
-//				tls {                                  # default: no TLS; block optional
-//					ca          <file>
-//					server_name <name>
-//					insecure_skip_verify
-//				}
-//			}
-//			zone <name> { ... }                        # repeatable: a zone that sites use by its name
-//			tier <name> <rate> [{ <enforcement> }]     # repeatable: a named limit that zones can use
-//			defaults {                                 # for zones and handlers that do not set these
-//				algorithm <algorithm>
-//				mode      strict | lease
-//				on_outage local | open | closed
-//				headers   x | draft | all | none
-//				reject    json | problem | error
-//			}
-//			nodes <n>                                  # with redis; default: counted
-//			breaker {                                  # with redis
-//				failures    <n>                        # default 5
-//				within      <duration>                 # default 10s
-//				probe_every <duration>                 # default 1s
-//				probes      <n>                        # default 3
-//			}
-//			rules storage | redis | postgres <url>     # of rules made at run time; default: redis, else storage
-//			decisions [log] [postgres] {               # records of decisions; default: none; block optional
-//				admitted <percent>                     # of those that let requests pass; default 1%
-//				rejected <percent>                     # of the others; default 100%
-//				keep     <duration>                    # in PostgreSQL; default 7d
-//			}
-//		}
-//	}
+// ParseCaddyfile parses the global option. Check compiles a zone as provisioning will.
+// docs/configure/grammar.md has the grammar.
 func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *Zone) error) error {
 	d.Next() // the option's name
 	if d.NextArg() {

@@ -6,22 +6,14 @@
 //
 //	config.go              the settings of the handler and of the app
 //	zone.go                those of a zone, of its tiers and of its endpoints
+//	cost.go, and others    what a subdirective of zones needs besides: the file has its name
 //	endpoint.go            what an endpoint needs a limit of its own for
 //	limit.go               a limit, and the limit of a tier
 //	tiername.go            which tiers can stand side by side
 //	rate.go                the syntax of rates, such as 100/1m, and what people write instead
-//	adaptive.go            a number of requests at once that latencies decide
-//	algorithm.go           an algorithm
 //	enforcement.go         what decides under a limit
-//	cost.go                how many events a request counts as
-//	countstatus.go         the statuses with which a request counts
-//	charge.go              what a request is charged after its response
-//	compare.go             what a zone is compared with
-//	concurrent.go          how many requests of a key may be in flight at once
-//	wait.go                how long requests wait for their turn
 //	fraction.go            fractions and percentages
 //	missingkey.go          what on_missing_key may be
-//	rejectheader.go        which headers a zone may give to its rejections
 //	word.go                settings that have few values, and what people write instead of those
 //	legacy.go              zones in the syntax of caddy-ratelimit
 //	definition.go          which zones are the same, and which are uses of another

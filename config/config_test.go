@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The package comment is a map of the files.
+// The package comment is a map of the files. Those of subdirectives of zones need no line in it, as they
+// have the names of their subdirectives.
 func TestPackageCommentNamesEveryFile(t *testing.T) {
 	source, err := os.ReadFile("config.go")
 	if err != nil {
@@ -19,6 +22,11 @@ func TestPackageCommentNamesEveryFile(t *testing.T) {
 	got := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`[a-z_]+\.go`).FindAllString(comment, -1))))
 	files, _ := filepath.Glob("*.go")
 	want := slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	p := &zoneParser{zonesParser: &zonesParser{Dispenser: caddyfile.NewTestDispenser("")}, zone: new(Zone)}
+	for name := range p.block().Lines {
+		isItsFile := func(file string) bool { return file == strings.ReplaceAll(name, "_", "")+".go" }
+		got, want = slices.DeleteFunc(got, isItsFile), slices.DeleteFunc(want, isItsFile)
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("files in the package comment =\n%v, want\n%v", got, want)
 	}

@@ -272,8 +272,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/response",
 		allow: []string{
-			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
-			module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+			module + "/config", module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/usage",
+			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {

@@ -24,7 +24,7 @@ type Switch struct {
 	current  atomic.Pointer[emergency] // nil: off
 
 	mu      sync.Mutex       // guards changes of current
-	zone    *usage.Zone      // the counters of all emergencies; nil: there was none
+	zone    response.Zone    // of all emergencies; without counters, there was none
 	ofRules *rules.Emergency // nil: the rules in force have none
 }
 
@@ -70,7 +70,7 @@ func (s *Switch) Take(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 	if e == nil {
 		return result, false, nil
 	}
-	result, taken, err = e.take((*memstore.Store).Take, r, repl, b, s.zone, now)
+	result, taken, err = e.take((*memstore.Store).Take, r, repl, b, &s.zone, now)
 	if !taken && err == nil && !e.warned.Swap(true) {
 		s.observer.EmergencyWithoutAddress()
 	}
@@ -84,7 +84,7 @@ func (s *Switch) Peek(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 	if e == nil {
 		return result, false, nil
 	}
-	return e.take((*memstore.Store).Peek, r, repl, b, s.zone, now)
+	return e.take((*memstore.Store).Peek, r, repl, b, &s.zone, now)
 }
 
 // Describe describes the emergency that is on.
@@ -157,8 +157,8 @@ func (s *Switch) startOfRules(of *rules.Emergency) error {
 func (s *Switch) start(e *emergency) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.zone == nil {
-		s.zone, _ = usage.Acquire(adminapi.EmergencyZone) // as long as the process lives
+	if s.zone.Usage == nil {
+		s.zone.Usage, _ = usage.Acquire(adminapi.EmergencyZone) // as long as the process lives
 	}
 	if earlier := s.current.Load(); earlier != nil {
 		if err := e.countIn(earlier.counts); err != nil {

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adaptive"
@@ -15,13 +14,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// overloaded is why a request gets 503 that the upstream has no room for.
+// overloaded is why a request gets 503 that the upstream has no room for. After the wait, the limit may
+// have grown.
 var overloaded = &response.Refusal{
-	Status: http.StatusServiceUnavailable, Reason: "overloaded", Message: "The service is overloaded",
+	Status: http.StatusServiceUnavailable, Reason: "overloaded", Message: "The service is overloaded", Wait: time.Second,
 }
-
-// overloadedFor is how long a client is told to stay away: the limit may have grown by then.
-const overloadedFor = time.Second
 
 // An adaptiveZone is a zone that limits the requests at once of all keys together.
 type adaptiveZone struct {
@@ -59,7 +56,7 @@ func (e *Evaluation) isOverloaded() bool {
 		}
 		permit, ok := a.zone.Adaptive.Acquire(a.key, !a.dryRun)
 		if permit == nil {
-			e.refused = refused{overloaded, a.zone, a.text}
+			e.refused = refused{overloaded, &a.zone.Zone, a.text}
 			e.releaseAdaptive()
 			return true
 		}
@@ -79,7 +76,7 @@ func (e *Evaluation) passOverloaded(a *adaptiveZone) {
 	e.publish(report.Decision{
 		Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: a.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
 	})
-	e.handler.Reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, a.text, overloaded.Reason, overloaded.Status)
+	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, a.text, overloaded.Reason, overloaded.Status)
 }
 
 // holdsAdaptive reports whether the request holds a permit of a limiter.
@@ -135,11 +132,4 @@ func (e *Evaluation) measureLatency() {
 	if len(s.adaptive) > e.firstAdaptive {
 		s.AtEnd(func(int) { s.releaseAdaptive(0) })
 	}
-}
-
-// setRetryAfter tells the client when to come back.
-func (e *Evaluation) setRetryAfter(w http.ResponseWriter) {
-	retry := e.handler.Headers.RetryAfter(e.handler.addJitter(overloadedFor))
-	w.Header()["Retry-After"] = []string{strconv.FormatInt(retry, 10)}
-	response.ExposeRetryAfter(w.Header(), e.HTTP)
 }

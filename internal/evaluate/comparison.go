@@ -13,13 +13,13 @@ func (e *Evaluation) takeComparisons() {
 	now := time.Now()
 	for i := range e.comparisons {
 		c := &e.comparisons[i]
-		admitted, decided := e.decisionOf(c.result.Zone)
+		admitted, decided := e.decisionOf(c.result.Usage)
 		if !decided {
 			continue
 		}
 		e.decideShadows(e.comparisons[i:i+1], now)
 		if !c.result.Outage {
-			c.result.Zone.Comparisons.Add(admitted, c.result.Decision.OK)
+			c.result.Usage.Comparisons.Add(admitted, c.result.Decision.OK)
 		}
 	}
 }
@@ -36,14 +36,14 @@ func (e *Evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
 	results := e.results()
 	for i := range results {
 		switch r := &results[i]; {
-		case r.Zone == z:
+		case r.Usage == z:
 			admitted, decided = of(r)
 		case !r.Decision.OK:
 			return false, false
 		}
 	}
 	for i := range e.dryRuns {
-		if r := &e.dryRuns[i].result; r.Zone == z {
+		if r := &e.dryRuns[i].result; r.Usage == z {
 			return of(r)
 		}
 	}

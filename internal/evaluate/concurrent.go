@@ -98,7 +98,7 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 				e.now = limiter.At(time.Now())
 			}
 		}
-		held.zone = r.Zone
+		held.zone = r.Usage
 	}
 	r.DecideConcurrent(decision, err, e.now)
 	r.Waited = held.Waited()
@@ -115,8 +115,8 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 func (e *Evaluation) acquireInTurn(r *response.Result, k concurrentKey, denied limiter.Decision) (
 	p concurrency.Permit, d limiter.Decision, err error,
 ) {
-	waits := &r.Zone.Waits
-	if !e.hasEntered(r.Zone) {
+	waits := &r.Usage.Waits
+	if !e.hasEntered(r.Usage) {
 		if !waits.Begin() {
 			waits.Full.Add(1)
 			return p, denied, nil
@@ -179,7 +179,7 @@ func (e *Evaluation) releaseAtEnd() {
 // decides a rejection, that one. A request counts once in a zone.
 func decisiveOf(results []response.Result) *response.Result {
 	rate := &results[0]
-	if len(results) == 1 || results[1].Zone != rate.Zone {
+	if len(results) == 1 || results[1].Usage != rate.Usage {
 		return rate
 	}
 	if c := &results[1]; !c.Decision.OK && c.Decides(rate) {

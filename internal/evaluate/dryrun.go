@@ -26,16 +26,12 @@ func (e *Evaluation) takeDryRuns() {
 		}
 		r.Counters.WouldReject[r.Decision.Source].Add(1)
 		if r.IsConcurrent() {
-			r.Zone.ConcurrentRejected.Add(1)
+			r.Usage.ConcurrentRejected.Add(1)
 		}
-		e.addTo(&r.Zone.Top.Rejected, r)
+		e.addTo(&r.Usage.Top.Rejected, r)
 		e.remember(r)
-		status := http.StatusTooManyRequests
-		if r.Unavailable() {
-			status = http.StatusServiceUnavailable
-		}
-		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Zone, Key: r.Template, Result: r, WouldBe: status})
-		e.handler.Reports.DryRunRejected(e.subject(), r, status)
+		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: r.Status()})
+		e.handler.Reports.DryRunRejected(e.subject(), r)
 	}
 }
 
@@ -46,7 +42,7 @@ func (e *Evaluation) decideDryRuns() iter.Seq[*response.Result] {
 		now := time.Now()
 		e.now = limiter.At(now)
 		for rest := e.dryRuns; len(rest) > 0; {
-			n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Zone != rest[0].result.Zone })
+			n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Usage != rest[0].result.Usage })
 			if n < 0 {
 				n = len(rest)
 			}
@@ -74,7 +70,7 @@ func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
 	}
 	z.Usage.WouldDeny.Add(1)
 	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
-	e.handler.Reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, found.Template, reason, status)
+	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, found.Template, reason, status)
 }
 
 // errorStatus returns the status that Caddy answers err with.

@@ -38,10 +38,9 @@ func (e *Evaluation) decideInEmergency(
 	e.attachState()
 	e.state.emergency = true
 	e.now = result.Decision.At
-	result.Headers = e.handler.Headers
-	e.noteKey(result.Zone, result.Template)
-	r := e.state.Add()
-	if *r = result; r.Decision.OK {
+	e.noteKey(result.Usage, result.Template)
+	r := e.add(result)
+	if r.Decision.OK {
 		e.state.Results = e.state.Results[:len(e.state.Results)-1] // responses say nothing of emergency mode
 	} else {
 		e.denied = r

@@ -71,11 +71,8 @@ func (e *Evaluation) zones() []*zone.Zone {
 	return e.mayApply
 }
 
-// IsRefused reports whether the request gets 403 or 400.
-func (e *Evaluation) IsRefused() bool { return e.refused.refusal != nil }
-
-// IsRejected reports whether a zone rejects the request.
-func (e *Evaluation) IsRejected() bool { return e.denied != nil }
+// IsRejected reports whether the request is not admitted: a zone denies it, or it is refused.
+func (e *Evaluation) IsRejected() bool { return e.denied != nil || e.refused.refusal != nil }
 
 // addTakes adds the takes from a zone, unless the zone does not apply to the request. There is one,
 // unless the path may be read in several ways.
@@ -94,7 +91,7 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 	case err != nil:
 		return err
 	case found.Refusal != nil:
-		e.refused = refused{found.Refusal, z, found.Template}
+		e.refused = refused{found.Refusal, &z.Zone, found.Template}
 		return nil
 	case found.Allowed:
 		z.Usage.Allowed.Add(1)
@@ -159,9 +156,15 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 
 // addResult adds a result that nobody has decided yet.
 func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
+	e.add(found.Result(c))
+}
+
+// add adds a result.
+func (e *Evaluation) add(result response.Result) *response.Result {
 	r := e.state.Add()
-	*r = found.Result(c)
-	r.Headers = e.handler.Headers
+	*r = result
+	r.Settings = e.handler.Settings
+	return r
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
@@ -195,7 +198,7 @@ func (e *Evaluation) take() error {
 		noteWaits(results)
 	}
 	for i := range results {
-		if i == 0 || results[i].Zone != results[i-1].Zone {
+		if i == 0 || results[i].Usage != results[i-1].Usage {
 			e.count(decisiveOf(results[i:]), e.denied != nil)
 		}
 	}

@@ -102,7 +102,7 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 		case found.Refusal != nil:
 			explained.Outcome = adminapi.Denied
 			if failed == nil && e.refused.refusal == nil {
-				e.refused = refused{found.Refusal, z, found.Template}
+				e.refused = refused{found.Refusal, &z.Zone, found.Template}
 			}
 			continue
 		case found.Allowed:
@@ -199,13 +199,9 @@ func (e *Evaluation) Answer(w http.ResponseWriter, next caddyhttp.Handler, err e
 	case err != nil:
 		e.Rollback()
 		return err
-	case e.IsRefused():
-		e.setRefusal()
-		return e.writeRefusal(w)
 	case e.IsRejected():
-		denied := *e.denied
-		e.nameDenied()
-		return e.writeRejection(w, denied, denied.BoundedWait())
+		a := e.rejection()
+		return e.state.Reject(w, e.HTTP, e.Repl, &a, e.first, &e.body)
 	}
 	return e.Admit(w, next)
 }

@@ -42,10 +42,8 @@ type Handler struct {
 	Index     *zone.Index  // of Zones; nil: each is asked
 	Addresses zone.Addresses
 	Store     takeStore
-	Headers   response.Headers
-	Reject    string  // how to reject; "": as each zone does
-	Jitter    float64 // of waits, as a share of them
-	Place     string  // in a Caddyfile
+	Settings  *response.Settings
+	Place     string // in a Caddyfile
 	Reports   *report.Requests
 }
 

@@ -11,9 +11,9 @@ import (
 
 // noteTier notes in the journal that a key has another tier than before.
 func (e *Evaluation) noteTier(r *response.Result, t *topkeys.Take, before uint16) {
-	r.Zone.Journal.Tier(e.Time(), &journal.Place{
+	r.Usage.Journal.Tier(e.Time(), &journal.Place{
 		Kind: journal.TierSeen, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
-		Before: r.Zone.TierCalled(before),
+		Before: r.Usage.TierCalled(before),
 	})
 }
 
@@ -33,7 +33,7 @@ func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
 	case r.Policy.Rule != nil:
 		event.Limit = r.Policy.Limit
 	}
-	r.Zone.Journal.Add(e.Time(), &event)
+	r.Usage.Journal.Add(e.Time(), &event)
 }
 
 // originOf describes a request for the journal, as reports do.

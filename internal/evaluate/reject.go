@@ -1,55 +1,92 @@
 package evaluate
 
 import (
-	"math/rand/v2"
 	"net/http"
-	"time"
 
-	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
-// StyleOf returns how to reject the requests that a zone denies. legacy is whether that is in the
-// syntax of caddy-ratelimit.
-func (h *Handler) StyleOf(legacy bool) string {
-	switch {
-	case h.Reject != "":
-		return h.Reject
-	case legacy:
-		return config.RejectError
-	}
-	return config.RejectJSON
+// A refused request gets 403, or 400 if what it counts by is not clear, or 503 if the upstream is
+// overloaded, whatever its rate is.
+type refused struct {
+	refusal *response.Refusal     // nil: the request is not refused
+	zone    *response.Zone        // nil: the handler itself refuses it
+	key     *keytemplate.Template // nil: the request has no key
 }
 
-// Reject answers 429, or 503 while the count that it needs is not available.
+var deniedAddress = &response.Refusal{
+	Status: http.StatusForbidden, Reason: "denied_address", Message: "The client's address is denied",
+}
+
+// Why a request passes limits, in tails.
+const (
+	allowedAddress = "allowed_address"
+	allowedKey     = "allowed_key"
+)
+
+// Reject answers a request that is not admitted: 429, 403 or 400, or 503 while the count that it needs
+// is not available, or if the upstream is overloaded.
 func (e *Evaluation) Reject(w http.ResponseWriter) error {
-	denied := *e.denied // a copy, as the state moves results
-	named := e.nameDenied()
-	wait := e.handler.addJitter(denied.BoundedWait())
+	f := &e.refused
+	again := f.zone == nil && e.state != nil && e.state.Refusal == f.refusal // error routes have a handler, too
+	a := e.rejection()
+	a.Wait = a.Settings.Lengthen(a.Wait)
 	e.trace()
-	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
-	return e.writeRejection(w, denied, wait)
-}
-
-// nameDenied makes the zone that rejects the request known to later handlers, and returns its result.
-func (e *Evaluation) nameDenied() response.Result {
-	named := *e.denied
-	if named.Legacy {
-		named = *e.state.HighestRate(e.first)
+	if a.Refusal != nil {
+		e.reportRefusal(again)
+	} else {
+		e.handler.Reports.Rejected(e.subject(), e.denied, e.named(), a.Wait)
 	}
-	e.state.Exceeded = named.Zone.Name
-	return named
+	return e.state.Reject(w, e.HTTP, e.Repl, &a, e.first, &e.body)
 }
 
-func (e *Evaluation) writeRejection(w http.ResponseWriter, denied response.Result, wait time.Duration) error {
-	e.state.Decisive().RejectHeaders.Set(w.Header(), e.HTTP, e.Repl)
-	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.StyleOf(denied.Legacy), wait, &e.body)
-}
-
-// addJitter returns wait with the jitter, which never shortens it.
-func (h *Handler) addJitter(wait time.Duration) time.Duration {
-	if h.Jitter > 0 {
-		wait += time.Duration(float64(wait) * h.Jitter * rand.Float64())
+// rejection returns why the request is not admitted, with a wait that has no jitter, and makes it known
+// to later handlers. The zones before one that refuses the request have decided nothing yet.
+func (e *Evaluation) rejection() response.Rejection {
+	a := response.Rejection{Settings: e.handler.Settings, Refusal: e.refused.refusal, Zone: e.refused.zone}
+	if a.Refusal != nil {
+		e.Rollback()
+		e.attachState()
+		e.state.Refusal, a.Wait = a.Refusal, a.Refusal.Wait
+	} else {
+		a.Denied, a.Zone, a.Wait = e.denied, e.named().Zone, e.denied.BoundedWait()
 	}
-	return wait
+	if a.Zone != nil {
+		e.state.Exceeded = a.Zone.Usage.Name
+	}
+	return a
+}
+
+// named returns the result whose zone the response to a denied request names.
+func (e *Evaluation) named() *response.Result {
+	if e.denied.Legacy {
+		return e.state.HighestRate(e.first)
+	}
+	return e.denied
+}
+
+// reportRefusal counts, publishes and logs a refusal. again is whether an earlier handler of the request
+// has refused it for the same.
+func (e *Evaluation) reportRefusal(again bool) {
+	f, counters := &e.refused, (*usage.Zone)(nil)
+	if f.zone != nil {
+		counters = f.zone.Usage
+		if f.refusal.IsOverload() {
+			counters.Overloaded.Add(1)
+		} else {
+			counters.Denied.Add(1)
+		}
+		e.noteKey(counters, f.key)
+	} else if !again {
+		e.handler.Reports.Addresses.Denied.Add(1)
+	}
+	if !again {
+		e.publish(report.Decision{
+			Outcome: report.OutcomeOfRefusal(f.refusal), Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
+		})
+		e.handler.Reports.Refused(e.subject(), f.zone, f.key, f.refusal)
+	}
 }

@@ -156,15 +156,15 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 	if rejected && r.Decision.OK {
 		return
 	}
-	c, list := r.Counters, &r.Zone.Top.Taken
+	c, list := r.Counters, &r.Usage.Top.Taken
 	outcome, status := outcomeOf(r)
 	switch outcome {
 	case adminapi.Unavailable:
 		c.Unavailable[r.Decision.Source].Add(1)
-		list = &r.Zone.Top.Rejected
+		list = &r.Usage.Top.Rejected
 	case adminapi.Rejected:
 		c.Rejected[r.Decision.Source].Add(1)
-		list = &r.Zone.Top.Rejected
+		list = &r.Usage.Top.Rejected
 	case adminapi.Degraded:
 		c.Outage[r.Decision.Source].Add(1)
 	case adminapi.Queued:
@@ -173,27 +173,24 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 		c.Admitted[r.Decision.Source].Add(1)
 	}
 	if rejected && r.IsConcurrent() {
-		r.Zone.ConcurrentRejected.Add(1)
+		r.Usage.ConcurrentRejected.Add(1)
 	}
 	e.addTo(list, r)
 	e.remember(r)
-	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
+	e.publish(report.Decision{Outcome: outcome, Zone: r.Usage, Key: r.Template, Result: r, Status: status})
 }
 
 // outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.
 func outcomeOf(r *response.Result) (outcome string, status int) {
-	switch outcome = report.OutcomeOf(r); outcome {
-	case adminapi.Unavailable:
-		status = http.StatusServiceUnavailable
-	case adminapi.Rejected:
-		status = http.StatusTooManyRequests
+	if !r.Decision.OK {
+		status = r.Status()
 	}
-	return outcome, status
+	return report.OutcomeOf(r), status
 }
 
 // addTo adds a result to a list of the keys that use its zone most.
 func (e *Evaluation) addTo(list *topkeys.List, r *response.Result) {
-	i := slices.IndexFunc(e.keys, func(k zoneKey) bool { return k.zone == r.Zone })
+	i := slices.IndexFunc(e.keys, func(k zoneKey) bool { return k.zone == r.Usage })
 	if i < 0 { // in emergency mode
 		return
 	}

@@ -171,14 +171,14 @@ func (e *Evaluation) waitForTurn() error {
 func noteWaits(results []response.Result) {
 	for i := range results {
 		r := &results[i]
-		if i > 0 && r.Zone == results[i-1].Zone {
+		if i > 0 && r.Usage == results[i-1].Usage {
 			continue
 		}
-		if i+1 < len(results) && r.Zone == results[i+1].Zone {
+		if i+1 < len(results) && r.Usage == results[i+1].Usage {
 			r.Waited += results[i+1].Waited // the request counts where its rate does
 		}
 		if r.Waited > 0 {
-			r.Zone.Waits.Waited(r.Waited)
+			r.Usage.Waits.Waited(r.Waited)
 		}
 	}
 }

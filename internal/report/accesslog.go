@@ -46,7 +46,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 		}))
 	}
 	if r := s.Decisive(); r != nil {
-		return line.AddObject("rate_limit", &loggedResult{r, s.KeyText(r.Zone.Name)})
+		return line.AddObject("rate_limit", &loggedResult{r, s.KeyText(r.Usage.Name)})
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ type loggedResult struct {
 // MarshalLogObject implements zapcore.ObjectMarshaler.
 func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	r := l.Result
-	field.AddString("zone", r.Zone.Name)
+	field.AddString("zone", r.Usage.Name)
 	if r.Decision.At > 0 {
 		field.AddInt64("at", int64(r.Decision.At))
 	}

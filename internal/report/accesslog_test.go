@@ -14,7 +14,7 @@ import (
 func TestAccessLogField(t *testing.T) {
 	result := func(name string, remaining int64) response.Result {
 		return response.Result{
-			Zone: &usage.Zone{Name: name}, Counters: &usage.Counters{Endpoint: "/v1/*", Tier: "pro"}, Cost: 1,
+			Zone: &response.Zone{Usage: &usage.Zone{Name: name}}, Counters: &usage.Counters{Endpoint: "/v1/*", Tier: "pro"}, Cost: 1,
 			Policy:   new(response.Policy),
 			Decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
 		}
@@ -36,7 +36,7 @@ func TestAccessLogField(t *testing.T) {
 			"map[rate_limit:map[decision:admitted endpoint:/v1/* remaining:8 source:lease tier:pro zone:b]]"},
 		{"the instant", response.State{Results: []response.Result{timed}},
 			"map[rate_limit:map[at:1700000000250000 decision:admitted endpoint:/v1/* remaining:7 source:lease tier:pro zone:e]]"},
-		{"outage", response.State{Results: []response.Result{result("a", 0), outage}, Keys: []response.KeyText{{Zone: outage.Zone, Text: "k"}}},
+		{"outage", response.State{Results: []response.Result{result("a", 0), outage}, Keys: []response.KeyText{{Zone: outage.Usage, Text: "k"}}},
 			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
 			"map[rate_limit:map[decision:rejected endpoint:/v1/* remaining:0 source:lease tier:pro zone:d]]"},

@@ -33,7 +33,7 @@ func (s *testSpan) SetAttributes(all ...attribute.KeyValue) {
 // A span calls what is decided as metrics do.
 func TestOutcomeOfSpan(t *testing.T) {
 	result := func(r response.Result) *response.State {
-		r.Zone, r.Policy, r.Counters = new(usage.Zone), new(response.Policy), new(usage.Counters)
+		r.Zone, r.Policy, r.Counters = &response.Zone{Usage: new(usage.Zone)}, new(response.Policy), new(usage.Counters)
 		return &response.State{Results: []response.Result{r}}
 	}
 	for want, s := range map[string]*response.State{

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"net/http"
 	"time"
 
 	"go.uber.org/zap"
@@ -47,18 +46,18 @@ func (l *Requests) logged(legacy bool) string {
 func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time.Duration) {
 	logs, unlogged := l.logsRejection(denied)
 	emits, unemitted := denied.Legacy, uint64(0)
-	message, status := "rate limit exceeded", http.StatusTooManyRequests
+	message := "rate limit exceeded"
 	if denied.IsConcurrent() {
 		message = "concurrency limit exceeded"
 	}
 	if denied.Unavailable() {
-		message, status, emits = "rate limit is not available", http.StatusServiceUnavailable, false
+		message, emits = "rate limit is not available", false
 	} else if denied.Decision.Breach && !denied.Legacy {
-		emits, unemitted = denied.Zone.Emitted.Allow(denied.Decision.At.Unix())
+		emits, unemitted = denied.Usage.Emitted.Allow(denied.Decision.At.Unix())
 	}
-	zone, key := named.Zone.Name, named.Template
+	zone, key := named.Usage.Name, named.Template
 	if logs {
-		l.log(r, message, status, key, unlogged,
+		l.log(r, message, denied.Status(), key, unlogged,
 			zap.String("zone", zone), zap.Duration("wait", wait), endpointField(named), tierField(named), unknownTierField(denied.UnknownTier),
 			costField(denied.Cost))
 	}
@@ -76,7 +75,7 @@ func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time
 
 // logsRejection reports whether a rejection is logged, and how many were not since the last one.
 func (l *Requests) logsRejection(denied *response.Result) (logs bool, unlogged uint64) {
-	z, which, second := denied.Zone, l.logged(denied.Legacy), denied.Decision.At.Unix()
+	z, which, second := denied.Usage, l.logged(denied.Legacy), denied.Decision.At.Unix()
 	switch {
 	case which != config.LogFirst:
 		return which == config.LogAll, 0
@@ -89,11 +88,11 @@ func (l *Requests) logsRejection(denied *response.Result) (logs bool, unlogged u
 }
 
 // Refused logs a 403 or 400 by a zone, or by the handler if that is nil.
-func (l *Requests) Refused(r Request, zone *usage.Zone, legacy bool, key *keytemplate.Template, refusal *response.Refusal) {
-	if logs, unlogged := l.logsRefusal(zone, legacy); logs {
+func (l *Requests) Refused(r Request, zone *response.Zone, key *keytemplate.Template, refusal *response.Refusal) {
+	if logs, unlogged := l.logsRefusal(zone); logs {
 		about := []zap.Field{zap.String("reason", refusal.Reason)}
 		if zone != nil {
-			about = append(about, zap.String("zone", zone.Name))
+			about = append(about, zap.String("zone", zone.Usage.Name))
 		}
 		l.log(r, "request denied", refusal.Status, key, unlogged, about...)
 	}
@@ -102,10 +101,10 @@ func (l *Requests) Refused(r Request, zone *usage.Zone, legacy bool, key *keytem
 // logsRefusal reports whether a 403 by a zone is logged, or one by the handler if it is nil, and how
 // many were not since the last one. It belongs to no window that has a first one, so unless all are
 // logged, a zone logs at most ten a second, and the handler as many by its own list.
-func (l *Requests) logsRefusal(zone *usage.Zone, legacy bool) (logs bool, unlogged uint64) {
-	limit := &l.windowless
+func (l *Requests) logsRefusal(zone *response.Zone) (logs bool, unlogged uint64) {
+	limit, legacy := &l.windowless, false
 	if zone != nil {
-		limit = &zone.Windowless
+		limit, legacy = &zone.Usage.Windowless, zone.Legacy
 	}
 	switch l.logged(legacy) {
 	case config.LogFirst:
@@ -116,20 +115,20 @@ func (l *Requests) logsRefusal(zone *usage.Zone, legacy bool) (logs bool, unlogg
 	return false, 0
 }
 
-// DryRunRejected logs that a zone would have rejected the request, with status.
-func (l *Requests) DryRunRejected(r Request, result *response.Result, status int) {
+// DryRunRejected logs that a zone would have rejected the request.
+func (l *Requests) DryRunRejected(r Request, result *response.Result) {
 	if logs, unlogged := l.logsRejection(result); logs {
-		l.logDryRun(r, result.Zone, result.Template, status, unlogged, zap.Duration("wait", result.BoundedWait()),
+		l.logDryRun(r, result.Usage, result.Template, result.Status(), unlogged, zap.Duration("wait", result.BoundedWait()),
 			endpointField(result), tierField(result), unknownTierField(result.UnknownTier), costField(result.Cost))
 	}
 }
 
 // DryRunRefused logs that a zone would have answered the request with status.
 func (l *Requests) DryRunRefused(
-	r Request, zone *usage.Zone, legacy bool, key *keytemplate.Template, reason string, status int,
+	r Request, zone *response.Zone, key *keytemplate.Template, reason string, status int,
 ) {
-	if logs, unlogged := l.logsRefusal(zone, legacy); logs {
-		l.logDryRun(r, zone, key, status, unlogged, zap.String("reason", reason))
+	if logs, unlogged := l.logsRefusal(zone); logs {
+		l.logDryRun(r, zone.Usage, key, status, unlogged, zap.String("reason", reason))
 	}
 }
 

@@ -23,7 +23,7 @@ func AddToSpan(r *http.Request, s *response.State) {
 		attributes.add("outcome", OutcomeOfRefusal(s.Refusal))
 		attributes.add("reason", s.Refusal.Reason)
 	} else if d := s.Decisive(); d != nil {
-		attributes.add("zone", d.Zone.Name)
+		attributes.add("zone", d.Usage.Name)
 		attributes.add("outcome", OutcomeOf(d))
 		attributes.add("source", d.Decision.Source.String())
 		attributes.add("rule", d.Policy.LimitText())

@@ -4,14 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 )
-
-// Headers are which headers the responses of a handler get, and what limits their values.
-type Headers struct {
-	set        headerSet
-	maxSeconds int32 // the longest wait that they tell; 0: any
-}
 
 // A headerSet is a set of headers.
 type headerSet uint8
@@ -22,32 +15,17 @@ const (
 	noHeaders    headerSet = 0
 )
 
-// NewHeaders returns the headers that the setting `headers` names, and max_retry_after bounds.
-func NewHeaders(name string, maxRetryAfter time.Duration) Headers {
-	h := Headers{xHeaders | draftHeaders, int32(maxRetryAfter / time.Second)}
+// headersNamed returns the headers that the setting `headers` names.
+func headersNamed(name string) headerSet {
 	switch name {
 	case "x":
-		h.set = xHeaders
+		return xHeaders
 	case "draft":
-		h.set = draftHeaders
+		return draftHeaders
 	case "none":
-		h.set = noHeaders
+		return noHeaders
 	}
-	return h
-}
-
-// RetryAfter returns the seconds that a response tells a client to wait: the wait, rounded up to at
-// least one second, and then bounded.
-func (h Headers) RetryAfter(wait time.Duration) int64 {
-	return h.bound(max(1, int64((wait+time.Second-1)/time.Second)))
-}
-
-// bound returns how many of these seconds a client is told to wait.
-func (h Headers) bound(seconds int64) int64 {
-	if h.maxSeconds > 0 {
-		return min(seconds, int64(h.maxSeconds))
-	}
-	return seconds
+	return xHeaders | draftHeaders
 }
 
 // The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.
@@ -103,7 +81,7 @@ func (v *headerValues) names() (first, end int) {
 func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 	v.set = noHeaders
 	for i := range results {
-		v.set |= results[i].Headers.set
+		v.set |= results[i].Settings.headers
 	}
 	var buffer [256]byte
 	var ends [headerCount]int
@@ -144,7 +122,7 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 	start := len(b)
 	for i := range results {
 		r := &results[i]
-		if r.Headers.set&draftHeaders == 0 || header == draftRateLimit && r.Outage {
+		if !r.Settings.has(draftHeaders) || header == draftRateLimit && r.Outage {
 			continue
 		}
 		if len(b) > start {
@@ -171,7 +149,7 @@ func (r *Result) appendItem(b []byte) []byte {
 	b = strconv.AppendInt(b, r.Remaining(), 10)
 	t := until.SecondsUntil(r.Decision.At)
 	if !r.Decision.OK || r.Remaining() == 0 {
-		t = r.Headers.bound(t)
+		t = r.Settings.bound(t)
 	}
 	if t > 0 {
 		b = append(b, ";t="...)
@@ -181,7 +159,7 @@ func (r *Result) appendItem(b []byte) []byte {
 }
 
 // write sets the headers of the response to r. It replaces those of an upstream, and removes those
-// that have no value here. Scripts of other origins may read them if the request comes from one.
+// that have no value here.
 func (v *headerValues) write(h http.Header, r *http.Request) {
 	first, end := v.names()
 	for i := first; i < end; i++ {
@@ -191,7 +169,14 @@ func (v *headerValues) write(h http.Header, r *http.Request) {
 			h[headerNames[i]] = v.values[i : i+1 : i+1]
 		}
 	}
-	if v.set != noHeaders && r.Header["Origin"] != nil && !slices.Contains(h[headerExpose], exposed) {
+	if v.set != noHeaders {
+		expose(h, r)
+	}
+}
+
+// expose lets scripts of other origins read our headers, if the request comes from one.
+func expose(h http.Header, r *http.Request) {
+	if r.Header["Origin"] != nil && !slices.Contains(h[headerExpose], exposed) {
 		h.Add(headerExpose, exposed)
 	}
 }

@@ -38,6 +38,11 @@ func headerPolicy(t *testing.T, zone string) *Policy {
 	return &p
 }
 
+// settings returns those of a handler.
+func settings(headers string, maxRetryAfter time.Duration) *Settings {
+	return NewSettings(&config.Handler{Headers: headers, MaxRetryAfter: caddy.Duration(maxRetryAfter)}, config.Defaults{})
+}
+
 func TestHeaderValues(t *testing.T) {
 	const at = limiter.Instant(1_767_225_600_000_000)
 	admitted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: 7, RetryAt: at, ResetAt: at + 17_500_000}
@@ -45,69 +50,69 @@ func TestHeaderValues(t *testing.T) {
 	last := limiter.Decision{OK: true, At: at, Limit: 10, RetryAt: at, ResetAt: at + 60_000_000}
 	uncounted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: -1}
 	a, b := headerPolicy(t, "a"), headerPolicy(t, "b")
-	both, x, draft := NewHeaders("all", 0), NewHeaders("x", 0), NewHeaders("draft", 0)
-	bounded := NewHeaders("all", 4*time.Second)
+	both, x, draft := settings("all", 0), settings("x", 0), settings("draft", 0)
+	bounded := settings("all", 4*time.Second)
 	for _, tc := range []struct {
 		name    string
 		results []Result
 		want    map[string]string
 	}{
-		{"admitted", []Result{{Policy: a, Decision: admitted, Headers: both}}, map[string]string{
+		{"admitted", []Result{{Policy: a, Decision: admitted, Settings: both}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
-		{"denied", []Result{{Policy: a, Cost: 1, Decision: denied, Headers: both}}, map[string]string{
+		{"denied", []Result{{Policy: a, Cost: 1, Decision: denied, Settings: both}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
 		}},
-		{"denied for its cost", []Result{{Policy: a, Cost: 5, Decision: denied, Headers: both}}, map[string]string{
+		{"denied for its cost", []Result{{Policy: a, Cost: 5, Decision: denied, Settings: both}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=1;t=5`,
 		}},
 		{"two zones, one in an outage", []Result{
-			{Policy: a, Decision: uncounted, Headers: both, Outage: true}, {Policy: b, Decision: admitted, Headers: both},
+			{Policy: a, Decision: uncounted, Settings: both, Outage: true}, {Policy: b, Decision: admitted, Settings: both},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "-1", "X-Ratelimit-Policy": "degraded",
 			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"b";r=7;t=18`,
 		}},
 		{"handlers with different headers", []Result{
-			{Policy: a, Decision: denied, Headers: draft}, {Policy: b, Decision: admitted, Headers: x},
+			{Policy: a, Decision: denied, Settings: draft}, {Policy: b, Decision: admitted, Settings: x},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
 		}},
-		{"draft alone", []Result{{Policy: a, Decision: admitted, Headers: draft}}, map[string]string{
+		{"draft alone", []Result{{Policy: a, Decision: admitted, Settings: draft}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
-		{"denied, with a bound", []Result{{Policy: a, Cost: 1, Decision: denied, Headers: bounded}}, map[string]string{
+		{"denied, with a bound", []Result{{Policy: a, Cost: 1, Decision: denied, Settings: bounded}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=4`,
 		}},
-		{"denied for its cost, with a bound", []Result{{Policy: a, Cost: 5, Decision: denied, Headers: bounded}}, map[string]string{
+		{"denied for its cost, with a bound", []Result{{Policy: a, Cost: 5, Decision: denied, Settings: bounded}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=1;t=4`,
 		}},
-		{"the last one admitted, with a bound", []Result{{Policy: a, Decision: last, Headers: bounded}}, map[string]string{
+		{"the last one admitted, with a bound", []Result{{Policy: a, Decision: last, Settings: bounded}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=4`,
 		}},
-		{"a bound does not hurry clients that have something left", []Result{{Policy: a, Decision: admitted, Headers: bounded}}, map[string]string{
+		{"a bound does not hurry clients that have something left", []Result{{Policy: a, Decision: admitted, Settings: bounded}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
 		{"the bound is of one handler", []Result{
-			{Policy: a, Cost: 1, Decision: denied, Headers: bounded}, {Policy: b, Decision: last, Headers: draft},
+			{Policy: a, Cost: 1, Decision: denied, Settings: bounded}, {Policy: b, Decision: last, Settings: draft},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"a";r=0;t=4, "b";r=0;t=60`,
 		}},
-		{"none", []Result{{Policy: a, Decision: admitted}}, map[string]string{
+		{"none", []Result{{Policy: a, Decision: admitted, Settings: settings("none", 0)}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit": "theirs",
 		}},
 	} {
 		state := State{Results: slices.Clone(tc.results)}
 		for i := range state.Results {
-			state.Results[i].Zone = new(usage.Zone)
+			state.Results[i].Zone = &Zone{Usage: new(usage.Zone)}
 		}
 		state.formatHeaders(0, nil, 0)
 		h := http.Header{"X-Ratelimit-Limit": {"theirs"}, "Ratelimit": {"theirs"}}
@@ -141,7 +146,7 @@ func TestRetryAfter(t *testing.T) {
 		{2 * limiter.MaxWindow, limiter.MaxWindow, 315_360_000},
 	} {
 		for _, headers := range []string{"all", "x", "draft", "none"} {
-			if got := NewHeaders(headers, tc.bound).RetryAfter(tc.wait); got != tc.want {
+			if got := settings(headers, tc.bound).retryAfter(tc.wait); got != tc.want {
 				t.Errorf("headers %s: a wait of %v, at most %v, is told as %d s, want %d", headers, tc.wait, tc.bound, got, tc.want)
 			}
 		}

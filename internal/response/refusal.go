@@ -2,11 +2,9 @@ package response
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
-
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
 )
@@ -16,27 +14,21 @@ import (
 type Refusal struct {
 	Status          int
 	Reason, Message string
+
+	Wait time.Duration // that the client is told; 0: none
 }
 
 // IsOverload reports whether it is about the upstream, and not about the request.
 func (f *Refusal) IsOverload() bool { return f.Status == http.StatusServiceUnavailable }
 
-// Write answers with the refusal by a zone, or by the handler itself if that is "". style is one of
-// those that `reject` has. The body is written by way of buffer.
-func (f *Refusal) Write(w http.ResponseWriter, zone, style string, buffer *[]byte) error {
-	new(fixedValues).set(w.Header(), style)
-	if style == config.RejectError {
-		return caddyhttp.HandlerError{Err: errors.New(f.Message), StatusCode: f.Status}
-	}
-	*buffer = f.appendBody((*buffer)[:0], zone, style)
-	write(w, f.Status, *buffer)
-	return nil
-}
+// Error returns the message.
+func (f *Refusal) Error() string { return f.Message }
 
-func (f *Refusal) appendBody(b []byte, zone, style string) []byte {
+// appendBody appends the body of the refusal by a zone, or by the handler itself if that is nil.
+func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
 	details := `"reason":"` + f.Reason + `"`
-	if zone != "" {
-		name, _ := json.Marshal(zone) // Marshal never fails for a string
+	if z != nil {
+		name, _ := json.Marshal(z.Usage.Name) // Marshal never fails for a string
 		details = `"zone":` + string(name) + "," + details
 	}
 	if style == config.RejectProblem {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
@@ -34,34 +35,63 @@ func (v *fixedValues) set(h http.Header, style string) {
 	h["Content-Type"] = v[1:2]
 }
 
-// Reject answers 429 for the zone of denied, or 503 while the count that it needs is not available.
-// first is the index of the handler's first result, style one of those that `reject` has, and wait
-// how long the client has to wait. The body is written by way of buffer.
-func (s *State) Reject(
-	w http.ResponseWriter, r *http.Request, denied Result, first int, style string, wait time.Duration, buffer *[]byte,
-) error {
-	retry := denied.Headers.RetryAfter(wait)
-	s.formatHeaders(first, &denied, retry)
-	header := w.Header()
-	s.headers.write(header, r)
-	header["Retry-After"] = s.headers.retry[:]
-	s.fixed.set(header, style)
-	status, err := http.StatusTooManyRequests, errRateLimit
-	if denied.Unavailable() {
-		status, err = http.StatusServiceUnavailable, errUnavailable
-	}
-	if style == config.RejectError {
-		return caddyhttp.HandlerError{Err: err, StatusCode: status}
-	}
-	*buffer = denied.appendBody((*buffer)[:0], style, retry)
-	write(w, status, *buffer)
-	return nil
+// A Rejection is why a request is not admitted: the limit of a zone denies it, or it is refused.
+type Rejection struct {
+	Settings *Settings     // of the handler
+	Zone     *Zone         // that the response is for; nil: the handler itself refuses the request
+	Denied   *Result       // nil: the request is refused
+	Refusal  *Refusal      // nil: the request is denied
+	Wait     time.Duration // that the client is told; 0: none if it is refused
 }
 
-// write writes a response with a body.
-func write(w http.ResponseWriter, status int, body []byte) {
+// style returns how to write the rejection.
+func (a *Rejection) style() string {
+	z := a.Zone
+	if a.Denied != nil {
+		z = a.Denied.Zone
+	}
+	return a.Settings.Style(z != nil && z.Legacy)
+}
+
+// Reject answers a request that is not admitted. first is the index of the handler's first result.
+// The body is written by way of buffer.
+func (s *State) Reject(
+	w http.ResponseWriter, r *http.Request, repl *caddy.Replacer, a *Rejection, first int, buffer *[]byte,
+) error {
+	header, style, retry := w.Header(), a.style(), a.Settings.retryAfter(a.Wait)
+	if a.Zone != nil {
+		a.Zone.setHeaders(header, r, repl)
+	}
+	s.fixed.set(header, style)
+	var denied Result // a copy, as formatHeaders moves results
+	status, failed := http.StatusTooManyRequests, errRateLimit
+	if a.Refusal != nil {
+		status, failed = a.Refusal.Status, a.Refusal
+		if a.Wait > 0 {
+			s.headers.retry[0] = strconv.FormatInt(retry, 10)
+			header["Retry-After"] = s.headers.retry[:]
+			expose(header, r)
+		}
+	} else {
+		denied = *a.Denied
+		if status = denied.Status(); status == http.StatusServiceUnavailable {
+			failed = errUnavailable
+		}
+		s.formatHeaders(first, &denied, retry)
+		s.headers.write(header, r)
+		header["Retry-After"] = s.headers.retry[:]
+	}
+	if style == config.RejectError {
+		return caddyhttp.HandlerError{Err: failed, StatusCode: status}
+	}
+	if b := (*buffer)[:0]; a.Refusal != nil {
+		*buffer = a.Refusal.appendBody(b, a.Zone, style)
+	} else {
+		*buffer = denied.appendBody(b, style, retry)
+	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // it fails if the client has gone, which needs no error
+	_, _ = w.Write(*buffer) // it fails if the client has gone, which needs no error
+	return nil
 }
 
 // The bodies of rejections up to their message, by form.

@@ -1,6 +1,7 @@
 package response
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -10,18 +11,15 @@ import (
 
 // A Result is the decision of one zone.
 type Result struct {
-	Zone     *usage.Zone
+	*Zone
 	Counters *usage.Counters // those of the endpoint and the tier
 	Policy   *Policy
 	Template *keytemplate.Template // of the key
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Decision limiter.Decision
-	Headers  Headers       // of the handler
+	Settings *Settings     // of the handler; nil: no response is about the result
 	Waited   time.Duration // for its turn
 	Outage   bool          // the store did not decide: decision is by on_outage
-	Legacy   bool          // the zone is in the syntax of caddy-ratelimit
-
-	RejectHeaders *RejectHeaders // of the zone
 
 	UnknownTier string // that the request has, if the zone has no such tier
 }
@@ -63,7 +61,7 @@ func (r *Result) UntilTurn() time.Duration {
 
 // isLike reports whether two results are about the same: a zone, and there a rate or requests at once.
 func (r *Result) isLike(other *Result) bool {
-	return r.Zone == other.Zone && r.IsConcurrent() == other.IsConcurrent()
+	return r.Usage == other.Usage && r.IsConcurrent() == other.IsConcurrent()
 }
 
 // Block decides for a rule that rejects every request.
@@ -101,6 +99,14 @@ func (r *Result) BoundedWait() time.Duration {
 // Unavailable reports whether the request is rejected because its count is not available.
 func (r *Result) Unavailable() bool {
 	return r.Outage && !r.Decision.OK && r.Policy.onOutage() == limiter.OutageClosed
+}
+
+// Status returns the status of the response to a request that r rejects.
+func (r *Result) Status() int {
+	if r.Unavailable() {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
 }
 
 // Outweighs reports whether the response describes the rejection r rather than other: a limit that

@@ -109,7 +109,7 @@ func (s *State) tightest(headers headerSet) *Result {
 	var least *Result
 	for i := range s.Results {
 		r := &s.Results[i]
-		if r.Headers.set&headers == headers && (least == nil || r.isTighter(least)) {
+		if r.Settings.has(headers) && (least == nil || r.isTighter(least)) {
 			least = r
 		}
 	}
@@ -127,7 +127,7 @@ func (r *Result) isTighter(other *Result) bool {
 // Decisive returns the result that rejects the request, or else the one with the least left.
 func (s *State) Decisive() *Result {
 	for i := range s.Results {
-		if r := &s.Results[i]; !r.Decision.OK && r.Zone.Name == s.Exceeded {
+		if r := &s.Results[i]; !r.Decision.OK && r.Usage.Name == s.Exceeded {
 			return r
 		}
 	}
@@ -150,7 +150,7 @@ func (s *State) Placeholder(name string, hasZone func(string) bool) (value strin
 		return "", false
 	}
 	for i := range s.Results {
-		if r := &s.Results[i]; r.Zone.Name == zone {
+		if r := &s.Results[i]; r.Usage.Name == zone {
 			return of(r), true
 		}
 	}

@@ -20,10 +20,3 @@ func (s *State) IsStream(status int) bool {
 
 // eventStream is the type of server-sent events.
 const eventStream = "text/event-stream"
-
-// ExposeRetryAfter lets scripts of other origins read our headers, if the request comes from one.
-func ExposeRetryAfter(h http.Header, r *http.Request) {
-	if r.Header["Origin"] != nil {
-		h.Add(headerExpose, exposed)
-	}
-}

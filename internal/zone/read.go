@@ -275,8 +275,7 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 // Result returns a result for a charge that nobody has decided yet.
 func (f *Reading) Result(c *Charge) response.Result {
 	return response.Result{
-		Zone: f.Zone.Usage, Counters: c.counters, Legacy: f.Zone.Legacy, Policy: c.Policy, Template: f.Template, Cost: c.Cost,
-		UnknownTier: f.UnknownTier, RejectHeaders: f.Zone.RejectHeaders,
+		Zone: &f.Zone.Zone, Counters: c.counters, Policy: c.Policy, Template: f.Template, Cost: c.Cost, UnknownTier: f.UnknownTier,
 	}
 }
 

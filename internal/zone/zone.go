@@ -19,7 +19,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -28,9 +27,9 @@ import (
 
 // A Zone is a config.Zone, compiled.
 type Zone struct {
+	response.Zone // what its responses need
+
 	Name     string
-	Usage    *usage.Zone
-	Legacy   bool // in the syntax of caddy-ratelimit
 	matchers caddyhttp.MatcherSets
 	paths    pathUse // whether it tells paths apart
 	Key      *keytemplate.Template
@@ -46,8 +45,6 @@ type Zone struct {
 	addresses *Addresses  // of the handler; never nil once it is provisioned
 	tiers     *tierFinder // nil: no tiers
 	dryRun    keyshare.Share
-
-	RejectHeaders *response.RejectHeaders // of rejections; nil: none
 
 	// Adaptive limits the requests at once of all keys together; nil: nothing does.
 	Adaptive *adaptive.Limiter
@@ -86,8 +83,8 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
 	z := &Zone{
-		Name: name, Usage: o.Usage, Legacy: settings.Legacy(), matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place,
-		logKey: o.LogKey, builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
+		Zone: response.Zone{Usage: o.Usage, Legacy: settings.Legacy()},
+		Name: name, matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place, logKey: o.LogKey, builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
 	}
 	var err error
 	if z.Legacy {
@@ -118,8 +115,8 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			z.warnAboutPattern(settings.Key, k.Glob)
 		}
 	}
-	if z.RejectHeaders, err = newRejectHeaders(settings.RejectHeaders); err != nil {
-		return nil, config.ErrorIn("reject_header", err)
+	if err := z.CompileResponses(settings); err != nil {
+		return nil, err
 	}
 	if settings.DryRun < 0 || settings.DryRun > 1 {
 		return nil, config.ErrorIn("dry_run",
@@ -144,20 +141,6 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
 	z.unsure = unsurePlaceholders(z.placeholders())
 	return z, nil
-}
-
-// newRejectHeaders compiles the headers of rejections, and refuses placeholders that do not exist.
-func newRejectHeaders(settings map[string][]string) (*response.RejectHeaders, error) {
-	h, err := response.NewRejectHeaders(settings)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range h.Placeholders() {
-		if err := placeholder.Check(name); err != nil {
-			return nil, fmt.Errorf("reject_header: %w", err)
-		}
-	}
-	return h, nil
 }
 
 // placeholders returns what decides about requests: key and its substitute, tier and costs.

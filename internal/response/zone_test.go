@@ -18,17 +18,18 @@ func TestOwnHeadersCannotBeSet(t *testing.T) {
 // What does not depend on the request is expanded once, when the configuration loads.
 func TestRejectHeadersExpandOnce(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_SUPPORT", "https://example.com\r\n")
-	h, err := NewRejectHeaders(map[string][]string{"x-support": {"{env.FLEETLIMIT_TEST_SUPPORT}"}})
+	var z Zone
+	err := z.CompileResponses(&config.Zone{RejectHeaders: map[string][]string{"x-support": {"{env.FLEETLIMIT_TEST_SUPPORT}"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("FLEETLIMIT_TEST_SUPPORT", "changed")
 	header := map[string][]string{}
-	h.Set(header, nil, nil) // there is no request to expand it for
+	z.setHeaders(header, nil, nil) // there is no request to expand it for
 	if got := header["X-Support"]; len(got) != 1 || got[0] != "https://example.com" {
 		t.Errorf("X-Support = %q, want https://example.com", got)
 	}
-	if names := h.Placeholders(); len(names) != 0 {
-		t.Errorf("placeholders = %q, want none", names)
+	if template := z.rejectHeaders[0].values[0].template; template != nil {
+		t.Errorf("template = %v, want none", template)
 	}
 }

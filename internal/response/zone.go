@@ -11,12 +11,24 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
-// RejectHeaders are the headers of its own that a zone gives to its rejections. nil are none.
-type RejectHeaders struct{ headers []rejectHeader }
+// A Zone is what responses and logs need of a zone. All its results have it.
+type Zone struct {
+	Usage         *usage.Zone
+	Legacy        bool           // in the syntax of caddy-ratelimit
+	rejectHeaders []rejectHeader // of rejections
+}
 
-// A rejectHeader is a header with its values.
+// CompileResponses compiles the settings of a zone that are about its responses.
+func (z *Zone) CompileResponses(settings *config.Zone) (err error) {
+	z.rejectHeaders, err = newRejectHeaders(settings.RejectHeaders)
+	return config.ErrorIn("reject_header", err)
+}
+
+// A rejectHeader is a header of its own that a zone gives to its rejections, with its values.
 type rejectHeader struct {
 	name   string // in canonical form
 	values []headerValue
@@ -28,27 +40,21 @@ type headerValue struct {
 	template *keytemplate.Template
 }
 
-// NewRejectHeaders compiles headers, whose values are templates, by their names.
-func NewRejectHeaders(settings map[string][]string) (*RejectHeaders, error) {
-	if len(settings) == 0 {
-		return nil, nil
-	}
-	h := new(RejectHeaders)
+// newRejectHeaders compiles headers, whose values are templates, by their names.
+func newRejectHeaders(settings map[string][]string) (all []rejectHeader, err error) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		own := rejectHeader{name: http.CanonicalHeaderKey(name)}
-		if len(settings[name]) == 0 {
+		own := rejectHeader{http.CanonicalHeaderKey(name), make([]headerValue, len(settings[name]))}
+		if len(own.values) == 0 {
 			return nil, config.CheckRejectHeader(name, "")
 		}
-		for _, text := range settings[name] {
-			v, err := newHeaderValue(name, text)
-			if err != nil {
+		for i, text := range settings[name] {
+			if own.values[i], err = newHeaderValue(name, text); err != nil {
 				return nil, err
 			}
-			own.values = append(own.values, v)
 		}
-		h.headers = append(h.headers, own)
+		all = append(all, own)
 	}
-	return h, nil
+	return all, nil
 }
 
 // newHeaderValue compiles a value. What does not depend on the request is expanded at once.
@@ -63,7 +69,13 @@ func newHeaderValue(name, raw string) (v headerValue, err error) {
 	if err != nil {
 		return v, fmt.Errorf("reject_header %s: %w", name, err)
 	}
-	if len(v.template.Placeholders()) == 0 {
+	placeholders := v.template.Placeholders()
+	for _, p := range placeholders {
+		if err := placeholder.Check(p); err != nil {
+			return v, fmt.Errorf("reject_header: %w", err)
+		}
+	}
+	if len(placeholders) == 0 {
 		v.text, v.template = v.expand(nil, nil), nil
 		return v, config.CheckRejectHeader(name, v.text)
 	}
@@ -85,29 +97,11 @@ func (v *headerValue) expand(r *http.Request, repl *caddy.Replacer) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Placeholders returns the names of the placeholders in the values, without braces.
-func (h *RejectHeaders) Placeholders() (names []string) {
-	if h == nil {
-		return nil
-	}
-	for _, own := range h.headers {
-		for _, v := range own.values {
-			if v.template != nil {
-				names = append(names, v.template.Placeholders()...)
-			}
-		}
-	}
-	return names
-}
-
-// Set sets the headers of the rejection of r. It leaves out values that expand to nothing, and
-// headers without a value.
-func (h *RejectHeaders) Set(header http.Header, r *http.Request, repl *caddy.Replacer) {
-	if h == nil {
-		return
-	}
-	for i := range h.headers {
-		own := &h.headers[i]
+// setHeaders sets the headers that z gives to the rejection of r. It leaves out values that expand to
+// nothing, and headers without a value.
+func (z *Zone) setHeaders(header http.Header, r *http.Request, repl *caddy.Replacer) {
+	for i := range z.rejectHeaders {
+		own := &z.rejectHeaders[i]
 		values := make([]string, 0, len(own.values)) // later handlers may change them
 		for j := range own.values {
 			if text := own.values[j].expand(r, repl); text != "" {
