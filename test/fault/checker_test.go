@@ -67,9 +67,9 @@ func TestCheckerFinds(t *testing.T) {
 		{"1 requests failed", func(r *result) { first(r, strict).status = 0 }},
 		{"1 requests failed", func(r *result) { first(r, tight).status = 503 }},
 		{"1 requests failed", func(r *result) { first(r, leased).status = 429 }},
-		{"a request took 101ms, want at most one timeout", func(r *result) {
+		{"a request took 151ms, want at most two timeouts", func(r *result) {
 			s := first(r, strict)
-			s.begin, s.took = r.injected.Add(time.Millisecond), 101*time.Millisecond
+			s.begin, s.took = r.injected.Add(time.Millisecond), 151*time.Millisecond
 		}},
 		{"a request took 51ms while the breaker was open", func(r *result) { first(r, strict).took = 51 * time.Millisecond }},
 		{"half of the requests took 30ms or more while the breaker was open", func(r *result) {
