@@ -157,8 +157,9 @@ var outOfClients = &fault{
 	},
 }
 
+// The old primary answers nothing until the replica has all of its data and the votes of others.
 var promotedByHand = &fault{
-	name: "a replica is promoted by hand", promotes: true,
+	name: "a replica is promoted by hand", promotes: true, mayOpen: true, degrades: true, most: outage,
 	inject: func(s *scene) {
 		var err error
 		if s.redis.cluster != nil {
@@ -217,7 +218,10 @@ func join(nodes int, name string) *fault {
 	f.inject = func(s *scene) {
 		allGone.inject(s)
 		for i := range nodes {
-			n := s.load.add(s.start(size + i))
+			started := s.start(size + i)
+			// A start waits up to half a second for the rules, and so does what comes then.
+			_, _, _ = started.Get(string(strict), "X-Api-Key: first")
+			n := s.load.add(started)
 			s.joined = append(s.joined, n)
 			for range 5 {
 				s.load.request(n, tight, s.fresh, 0)
