@@ -31,11 +31,9 @@ unraced  := Test(Tune|Recall|SameAsMemory|LendAsSpecified|LoadOfCharges|LoadOfLa
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
 # The directories with tests of these names.
 dirs_of   = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(1))' .)))
-# Measures how late requests are in each fault, so nothing runs beside it.
-faults   := ./test/fault
 # Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.
 # The Caddy of the first is a program of its own, which the race detector would not watch.
-programs := ./test/fleet ./test/runbooks ./test/monitoring ./test/redistest ./test/pgtest ./test/deploy
+programs := ./test/fleet ./test/fault ./test/runbooks ./test/monitoring ./test/redistest ./test/pgtest ./test/deploy
 slow     := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
 # The race detector has nothing to find in packages of which no file has any of these words.
 at_once  := ^[[:space:]]*go [a-z]|\.Go\(|"sync|"testing/synctest"|"net/http/httptest"|/redistest"|t\.Parallel
@@ -61,7 +59,6 @@ test: build need-cc need-redis need-postgres need-prometheus need-chromium alone
 
 alone:
 	$(GO) run ./test/strict -p 1 -run '^($(alone))' -skip '^($(unraced))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(alone))
-	$(with_caddy) $(GO) run ./test/strict -must-run $(faults) -vet=off -count=1 $(default_gc) $(faults)
 
 # These only compute, so they take what time others leave.
 simulated:
@@ -69,7 +66,7 @@ simulated:
 
 timed:
 	$(with_caddy) $(GO) run ./test/strict -must-run '$(programs)' -p 3 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(programs) $(in_turn)
-	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run './test/integration ./test/attack' -race -p 4 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) $(filter-out $(faults) $(programs) $(in_turn),$(tested))
+	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run './test/integration ./test/attack' -race -p 4 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) $(filter-out $(programs) $(in_turn),$(tested))
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 	cd test/page && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict -vet=off -count=1 -shuffle=on .
 

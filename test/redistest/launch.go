@@ -32,18 +32,8 @@ const (
 // ready matches the log of a server that is ready.
 var ready = regexp.MustCompile("Ready to accept connections|Sentinel ID is")
 
-// startServer starts a server on free ports. Another program may take a port before the server does,
-// which then gets others.
+// startServer starts a server on free ports.
 func startServer(k kind, options ...string) (s *Server, err error) {
-	for range 3 {
-		if s, err = startOnce(k, options); err == nil || !strings.Contains(err.Error(), "Address already in use") {
-			break
-		}
-	}
-	return s, err
-}
-
-func startOnce(k kind, options []string) (s *Server, err error) {
 	s = &Server{kind: k}
 	if s.dir, err = os.MkdirTemp("", "redistest"); err != nil {
 		return nil, err

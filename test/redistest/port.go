@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 )
 
 const host = "127.0.0.1"
@@ -50,6 +51,9 @@ func freePort() (int, error) {
 	if blockListener == nil {
 		return 0, fmt.Errorf("redistest: %d other processes have all blocks of ports: use fewer test processes", portBlocks)
 	}
+	// A process that is forked while the listener is open would keep the port until it runs its program.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for range portsPerBlock {
 		port := block + 1 + int(lastTried.Add(1)%(portsPerBlock-1))
 		if l, err := net.Listen("tcp", address(port)); err == nil {
