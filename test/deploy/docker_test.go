@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // An instruction is a line of a Dockerfile.
@@ -148,10 +150,12 @@ func checkGateway(t *testing.T, g *gateway, caddyfile string) {
 	t.Helper()
 	get := func(url string) (status int, body string) {
 		t.Helper()
-		resp, err := http.Get("http://" + url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var resp *http.Response
+		redistest.Eventually(t, url+" listens", func() (listens bool) { // one site after the other begins to
+			var err error
+			resp, err = http.Get("http://" + url)
+			return err == nil
+		})
 		defer func() { _ = resp.Body.Close() }()
 		text, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(text)
