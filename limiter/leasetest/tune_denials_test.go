@@ -66,7 +66,7 @@ func testFalseDenials(t *testing.T, limit limiter.Rule, f flow, nodes int) {
 		s.others = nodes - simulated
 		s.addNodes(simulated)
 		takes := int64(20_000)
-		switch windows := int64(100 * time.Second / limit.Limit.Window); {
+		switch windows := int64(500 * time.Second / limit.Limit.Window); { // with fewer, a single lease would decide the share
 		case *tuneAll:
 			takes = 60_000
 		case !f.pinned: // idle nodes take time too
@@ -83,7 +83,7 @@ func testFalseDenials(t *testing.T, limit limiter.Rule, f flow, nodes int) {
 		if limit.Algorithm.Kind == limiter.SlidingWindowLog { // leased events count until a window after their lease
 			most = 0.005
 		}
-		if f.period > 0 { // large leases are out while a burst is denied; of a small limit, there are few takes
+		if f.period > 0 && limit.Limit.Events > 100 { // the algorithm itself denies a sixth, and large leases are out then
 			most = max(most, 0.003)
 		}
 		if share >= most {
