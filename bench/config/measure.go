@@ -113,11 +113,11 @@ func timed(command *exec.Cmd) (cost, error) {
 
 // live returns how much of the heap is in use after a collection of garbage.
 func live(address string) (float64, error) {
-	if err := get(address, "/debug/pprof/heap?gc=1", io.Discard); err != nil {
+	if _, err := get(address, "/debug/pprof/heap?gc=1", io.Discard); err != nil {
 		return 0, err
 	}
 	var text bytes.Buffer
-	if err := get(address, "/debug/vars", &text); err != nil {
+	if _, err := get(address, "/debug/vars", &text); err != nil {
 		return 0, err
 	}
 	var vars struct {
@@ -127,25 +127,19 @@ func live(address string) (float64, error) {
 	return vars.MemStats.HeapAlloc, err
 }
 
-// get writes what an admin endpoint answers to w.
-func get(address, path string, w io.Writer) error {
+// get writes what an admin endpoint answers to w, and returns how many bytes that are.
+func get(address, path string, w io.Writer) (size int64, err error) {
 	response, err := http.Get("http://" + address + path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer response.Body.Close()
-	_, err = io.Copy(w, response.Body)
-	return err
+	return io.Copy(w, response.Body)
 }
 
 // scrape reads the metrics of an admin endpoint.
 func scrape(address string) (size float64, took time.Duration, err error) {
 	began := time.Now()
-	response, err := http.Get("http://" + address + "/metrics")
-	if err != nil {
-		return 0, 0, err
-	}
-	defer response.Body.Close()
-	n, err := io.Copy(io.Discard, response.Body)
+	n, err := get(address, "/metrics", io.Discard)
 	return float64(n), time.Since(began), err
 }
