@@ -34,6 +34,15 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 	return err
 }
 
+// ofLender returns k, which the lender has decided, as it is to refund it. Its decision does not tell
+// what parts of a bucket held: so the lender takes the bucket for full before k.
+func ofLender(k limiter.Take) limiter.Take {
+	if k.Rule.Algorithm.Kind == limiter.TokenBucket && k.Rule.Leases() {
+		k.Decision.Remaining = k.Decision.Limit - k.Cost
+	}
+	return k
+}
+
 // noteOrigin notes where the events of t are from.
 func (t *takeState) noteOrigin() {
 	o := t.Origin

@@ -42,15 +42,6 @@ func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 	}
 }
 
-// ofLender returns k, which the lender has decided, as it is to refund it. Its decision does not tell
-// what parts of a bucket held: so the lender takes the bucket for full before k.
-func ofLender(k limiter.Take) limiter.Take {
-	if k.Rule.Algorithm.Kind == limiter.TokenBucket && k.Rule.Leases() {
-		k.Decision.Remaining = k.Decision.Limit - k.Cost
-	}
-	return k
-}
-
 // release returns what was spent of leases, so that others can take it while the set waits.
 func (s *Store) release(set *takeSet) {
 	for i := range set.takes {
