@@ -65,8 +65,8 @@ type events struct {
 	lineEnd  byte  // of these: LF, which CRLF has, too, or CR
 }
 
-// read counts the events in text, but for the last one if that has not ended. It returns that one,
-// and its text.
+// read counts the events in text that have ended. If the last one has not, read returns it, and its
+// text.
 func (c *events) read(text []byte, withinLine bool) (last event, rest []byte) {
 	for ; len(text) > 0; withinLine = false {
 		e, rest := cutEvent(text, withinLine)

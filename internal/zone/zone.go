@@ -84,7 +84,8 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	}
 	z := &Zone{
 		Zone: response.Zone{Usage: o.Usage, Legacy: settings.Legacy()},
-		Name: name, matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place, logKey: o.LogKey, builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
+		Name: name, matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place, logKey: o.LogKey,
+		builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
 	}
 	var err error
 	if z.Legacy {

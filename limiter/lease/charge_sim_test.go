@@ -119,8 +119,8 @@ func TestLoadOfCharges(t *testing.T) {
 }
 
 // TestLoadOfLateRefunds reserves twice of what is charged, at 80 % of the limit. What responses
-// have not cost goes back, although they take long. Some does not, if the bucket was near to being full
-// since but for what its parts hold: nobody knows what it has refilled then. A bucket of a burst that
+// have not cost goes back, although they take long. Some does not, if the bucket has since lacked
+// little except what its parts hold: nobody knows what it has refilled then. A bucket of a burst that
 // refills in the time of a response is emptied by that now and then.
 func TestLoadOfLateRefunds(t *testing.T) {
 	for _, nodes := range []int{1, 4} {
