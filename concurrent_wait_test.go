@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -53,6 +54,64 @@ func TestConcurrentWait(t *testing.T) {
 		})
 		if n := h.requests.Zones[0].Usage.InFlight.Load(); n != 0 {
 			t.Errorf("%s: %d requests are in flight after all have ended", test.zone, n)
+		}
+	}
+}
+
+// TestWaitForPermitAndRate has one wait for both: the second request waits 200 ms until the first has
+// ended, and then until its events are there.
+func TestWaitForPermitAndRate(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		rate   string
+		status int // of the second request
+		after  time.Duration
+	}{
+		{`"limit": "10/4s burst 1"`, 200, 400 * ms},
+		{`"limit": "10/6s burst 1"`, 429, 0}, // its turn would come after 600 ms
+		{`"limit": "1/450ms", "algorithm": "fixed_window"`, 200, 450 * ms},
+		{`"limit": "1/600ms", "algorithm": "fixed_window"`, 429, 0},
+	} {
+		t.Run(test.rate, func(t *testing.T) {
+			h := provisioned(t, keyed("permit-and-rate", `"concurrent": 1, "wait": "500ms", `+test.rate))
+			synctest.Test(t, func(t *testing.T) {
+				go send(h, "k", 200*ms)
+				synctest.Wait()
+				if status, after := send(h, "k", 0); status != test.status || after != test.after {
+					t.Errorf("second request = %d after %v, want %d after %v", status, after, test.status, test.after)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// TestNobodyWaitsInEmergency rejects at once what would wait for its turn, for a permit, and for the
+// status of another request.
+func TestNobodyWaitsInEmergency(t *testing.T) {
+	for i, zone := range []string{
+		`"limit": "10/1s burst 1", "wait": "500ms"`,
+		`"limit": "1/300ms", "algorithm": "fixed_window", "wait": "500ms"`,
+		`"concurrent": 1, "wait": "500ms"`,
+		`"limit": "1/1h", "count_status": ["401"], "wait": "500ms"`,
+	} {
+		for _, test := range []struct {
+			emergency bool
+			status    int // of the second request
+		}{{true, 429}, {false, 200}} {
+			h := provisioned(t, keyed(fmt.Sprintf("emergency-wait-%d-%t", i, test.emergency), zone))
+			if test.emergency {
+				startEmergency(t, "100/1s", time.Hour)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				go send(h, "k", 200*time.Millisecond)
+				synctest.Wait()
+				if status, after := send(h, "k", 0); status != test.status || (after == 0) != test.emergency {
+					t.Errorf("%s, emergency %t: second request = %d after %v, want %d", zone, test.emergency, status, after, test.status)
+				}
+				time.Sleep(time.Hour)
+			})
+			endEmergency()
 		}
 	}
 }

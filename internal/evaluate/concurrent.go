@@ -35,7 +35,7 @@ func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 }
 
 // A concurrentKey is the key of a limit of requests at once, and how long the request may wait for its
-// turn.
+// turn, from when it has come.
 type concurrentKey struct {
 	key  []byte
 	wait time.Duration
@@ -65,11 +65,8 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 		if !r.IsConcurrent() {
 			continue
 		}
-		waited, err := e.acquirePermit(r, keys[0], now)
-		if waited {
-			now = time.Now()
-		}
-		if keys = keys[1:]; !r.Decision.OK {
+		at, err := e.acquirePermit(r, keys[0], now)
+		if now, keys = at, keys[1:]; !r.Decision.OK {
 			e.blocked = true
 		}
 		if failed == nil {
@@ -80,8 +77,8 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 }
 
 // acquirePermit decides a limit of requests at once, and keeps the permit. It acquires none if the
-// request is rejected anyway, or explained. It reports whether the request has waited for its turn.
-func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time.Time) (waited bool, err error) {
+// request is rejected anyway, or explained. It returns the instant of the decision, like acquirePermits.
+func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time.Time) (_ time.Time, err error) {
 	var decision limiter.Decision
 	store, rule, key := e.handler.Store, r.Policy.Concurrent, k.key
 	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key)}
@@ -92,10 +89,11 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 		decision = store.PeekPermit(now, rule, key)
 	default:
 		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
-		if err == nil && !decision.OK && e.mayQueue(now, k.wait) {
-			held.Permit, decision, err = e.acquireInTurn(r, k, decision)
-			if waited = held.Waited() > 0 || !decision.OK; waited {
-				e.now = limiter.At(time.Now())
+		if left := e.leftOf(k.wait); err == nil && !decision.OK && e.mayQueue(now, left) {
+			held.Permit, decision, err = e.acquireInTurn(r, key, left, decision)
+			if held.Waited() > 0 || !decision.OK {
+				now = time.Now()
+				e.resumeAt(now)
 			}
 		}
 		held.zone = r.Usage
@@ -108,11 +106,11 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 	if r.Decision.OK && held.zone != nil {
 		held.zone.InFlight.Add(1)
 	}
-	return waited, err
+	return now, err
 }
 
 // acquireInTurn has a request wait for a permit that was denied one at once, if there is room.
-func (e *Evaluation) acquireInTurn(r *response.Result, k concurrentKey, denied limiter.Decision) (
+func (e *Evaluation) acquireInTurn(r *response.Result, key []byte, wait time.Duration, denied limiter.Decision) (
 	p concurrency.Permit, d limiter.Decision, err error,
 ) {
 	waits := &r.Usage.Waits
@@ -124,10 +122,10 @@ func (e *Evaluation) acquireInTurn(r *response.Result, k concurrentKey, denied l
 		defer waits.End()
 	}
 	began := time.Now()
-	p, d, err = e.handler.Store.AcquireInTurn(e.HTTP.Context(), began, r.Policy.Concurrent, k.key, k.wait)
+	p, d, err = e.handler.Store.AcquireInTurn(e.HTTP.Context(), began, r.Policy.Concurrent, key, wait)
 	if err == nil && !d.OK {
 		d.Breach = d.Breach || denied.Breach // the store tells it once
-		if time.Since(began) < k.wait {
+		if time.Since(began) < wait {
 			waits.Full.Add(1)
 		}
 	}
@@ -135,16 +133,22 @@ func (e *Evaluation) acquireInTurn(r *response.Result, k concurrentKey, denied l
 }
 
 // mayQueue reports whether a request above a limit of requests at once may wait for its turn: not if a
-// rate would reject it after that, and not in emergency mode.
+// rate would reject it after that.
 func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
-	if wait <= 0 || e.state.emergency {
+	if wait <= 0 {
 		return false
 	}
 	if len(e.takes) > 0 && e.handler.Store.Peek(e.HTTP.Context(), now, e.takes) != nil {
 		return false
 	}
 	for i := range e.takes {
-		if d := &e.takes[i].Decision; !d.OK && (d.RetryAt == limiter.Never || d.RetryAt-d.At > limiter.Instant(wait.Microseconds())) {
+		k := &e.takes[i]
+		d := &k.Decision
+		until := d.RetryAt - d.At
+		if k.Rule.Algorithm.Kind == limiter.TokenBucket {
+			until += limiter.Instant(k.Wait) // a bucket promises its events so long before it has them
+		}
+		if !d.OK && (d.RetryAt == limiter.Never || until > limiter.Instant(wait.Microseconds())) {
 			return false
 		}
 	}

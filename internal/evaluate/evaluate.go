@@ -148,7 +148,7 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		case c.Counts != nil:
 			e.addReserved(c.Counts, c.Wait)
 		case wait > 0:
-			e.addWait(found.Zone.Usage, wait)
+			e.addWait(found.Zone.Usage, c, wait)
 		}
 	}
 	e.addResult(found, c)
@@ -228,11 +228,11 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 	} else {
 		var late error
 		now, late = e.takeInTurn(now)
-		e.now, failed = limiter.At(now), cmp.Or(late, failed)
+		e.resumeAt(now)
+		failed = cmp.Or(late, failed)
 	}
 	if len(e.mayWait) > 0 && !e.blocked && !e.previews {
 		now, failed = e.takeAtRetry(now, failed)
-		e.now = limiter.At(now)
 	}
 	if failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {

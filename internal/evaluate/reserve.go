@@ -63,7 +63,7 @@ func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
 			if !w.IsFor(id, key) {
 				w.Leave(true)
 				w = nil
-				if wait := e.waitOfReserved(waitFor); wait > 0 {
+				if wait := e.leftOf(e.waitOfReserved(waitFor)); wait > 0 {
 					w = table.Join(id, key, since, began.Add(wait))
 				}
 			}

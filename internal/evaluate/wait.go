@@ -17,6 +17,7 @@ import (
 type mayWait struct {
 	index   int // in Evaluation.takes
 	zone    *usage.Zone
+	wait    time.Duration // from when the request has come
 	entered bool          // it counts among those that wait
 	full    bool          // too many wait
 	breach  bool          // the first denial of its window is the first one of the key
@@ -32,11 +33,31 @@ func (e *Evaluation) waitOf(c *zone.Charge) int64 {
 	return c.Policy.WaitFor(c.Wait, usage.MostOfKey)
 }
 
-// addWait lets the newest take wait for its turn.
-func (e *Evaluation) addWait(z *usage.Zone, wait int64) {
+// addWait lets the newest take of a charge wait for its turn, for up to us µs.
+func (e *Evaluation) addWait(z *usage.Zone, c *zone.Charge, us int64) {
 	last := len(e.takes) - 1
-	e.takes[last].Wait = wait
-	e.mayWait = append(e.mayWait, mayWait{index: last, zone: z})
+	e.takes[last].Wait = us
+	e.mayWait = append(e.mayWait, mayWait{index: last, zone: z, wait: c.Wait})
+}
+
+// resumeAt makes now the instant of the decisions, because the request has waited until then. Its takes
+// may wait for what is left.
+func (e *Evaluation) resumeAt(now time.Time) {
+	e.now = limiter.At(now)
+	for i := range e.mayWait {
+		w := &e.mayWait[i]
+		k := &e.takes[w.index]
+		k.Wait = min(k.Wait, e.leftOf(w.wait).Microseconds())
+	}
+}
+
+// leftOf returns what is left of a wait. However many limits a request waits for, it waits no longer
+// than each allows, from when it has come. In emergency mode, nobody waits.
+func (e *Evaluation) leftOf(wait time.Duration) time.Duration {
+	if e.state.emergency {
+		return 0
+	}
+	return max(0, wait-time.Duration(e.now-e.arrived)*time.Microsecond)
 }
 
 // enterQueues counts the request among those that wait, before it is known whether it has to: a turn
@@ -102,13 +123,13 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 	for i := range e.mayWait {
 		w := &e.mayWait[i]
 		k := &e.takes[w.index]
-		k.Wait = max(0, k.Wait-delay.Microseconds())
 		if !k.Decision.OK {
 			w.waited, w.breach = delay, k.Decision.Breach
 			e.handler.Store.DropDenial(k.Rule, k.Key)
 		}
 	}
 	now = time.Now()
+	e.resumeAt(now)
 	failed = cmp.Or(e.takeFromStore(now), failed)
 	for i := range e.mayWait {
 		w := &e.mayWait[i]

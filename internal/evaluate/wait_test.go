@@ -31,7 +31,7 @@ func TestRetryKeepsTheFirstRejection(t *testing.T) {
 	for _, breach := range []bool{true, false} {
 		e := Evaluation{
 			Request:  zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)},
-			progress: progress{handler: &Handler{Store: denyingStore{}}},
+			progress: progress{handler: &Handler{Store: denyingStore{}}, state: new(requestState)},
 			mayWait:  []mayWait{{zone: new(usage.Zone)}},
 			takes:    []limiter.Take{{Rule: window, Wait: 100, Decision: limiter.Decision{At: 5, RetryAt: 15, Breach: breach}}},
 		}
