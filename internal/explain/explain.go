@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -146,8 +147,8 @@ func (v *visitor) response(trace *reach.Trace, w *response) adminapi.ExplainedRe
 	}
 	if h := v.answer.Handlers; slices.ContainsFunc(h, answers) {
 		answer.Headers, answer.Body = make(map[string]string), w.body.String()
-		for name := range w.header {
-			answer.Headers[name] = w.header.Get(name)
+		for name, values := range w.header {
+			answer.Headers[name] = strings.Join(values, ", ")
 		}
 		if !answers(h[len(h)-1]) { // it admits the request in error routes: the header is as before that
 			delete(answer.Headers, "Ratelimit")

@@ -42,6 +42,9 @@ func TestRejectHeader(t *testing.T) {
 			if got := x.Headers["X-Support"]; got != "https://example.com/limits/user" {
 				t.Errorf("explained X-Support = %q, want https://example.com/limits/user", got)
 			}
+			if got, want := x.Headers["Link"], "<https://example.com/alice>; rel=help, <https://example.com>; rel=author"; got != want {
+				t.Errorf("explained Link = %q, want %q", got, want)
+			}
 		})
 	}
 }
