@@ -66,6 +66,26 @@ func TestRejectHeadersOfOtherZones(t *testing.T) {
 	}
 }
 
+// An error route that rejects the request once more gives it the headers of its own zone alone.
+func TestRejectHeadersOfErrorRoute(t *testing.T) {
+	first := provisioned(t, `{"reject": "error", "log_rejections": "none", "rate_limits": {
+		"a": {"key": "all", "limit": "block", "reject_headers": {"X-Support": ["of a"], "X-A": ["a"]}}}}`)
+	for own, want := range map[string]string{`, "reject_headers": {"X-Support": ["of b"]}`: "of b", "": ""} {
+		errorRoute := provisioned(t, `{"log_rejections": "none", "rate_limits": {"b": {"key": "all", "limit": "block"`+own+`}}}`)
+		w, r := newStatusWriter(), benchRequest("k")
+		if err := first.ServeHTTP(w, r, handlerThatWritesNothing); err == nil {
+			t.Fatal("the first rejection is no error")
+		}
+		if err := errorRoute.ServeHTTP(w, r, handlerThatWritesNothing); err != nil {
+			t.Fatal(err)
+		}
+		h := w.Header()
+		if w.status != 429 || h.Get("X-Support") != want || h.Get("X-A") != "" {
+			t.Errorf("zone b with %q: status = %d, headers = %v, want X-Support %q and no X-A", own, w.status, h, want)
+		}
+	}
+}
+
 // A client cannot end a header by what it writes, and what rate_limit writes stays.
 func TestRejectHeadersOfHostileClients(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"user": {"key": "all", "limit": "block", "reject_headers": {

@@ -38,13 +38,14 @@ func (v *fixedValues) set(h http.Header, style string) {
 // A Rejection is why a request is not admitted: the limit of a zone denies it, or it is refused.
 type Rejection struct {
 	Settings *Settings     // of the handler
-	Zone     *Zone         // that the response is for; nil: the handler itself refuses the request
+	Zone     *Zone         // that the response names; nil: the handler itself refuses the request
 	Denied   *Result       // nil: the request is refused
 	Refusal  *Refusal      // nil: the request is denied
 	Wait     time.Duration // that the client is told; 0: none if it is refused
 }
 
-// style returns how to write the rejection.
+// style returns how to write the rejection: as the zone has it that denies the request. In the syntax
+// of caddy-ratelimit, the response may name another one.
 func (a *Rejection) style() string {
 	z := a.Zone
 	if a.Denied != nil {
@@ -54,14 +55,15 @@ func (a *Rejection) style() string {
 }
 
 // Reject answers a request that is not admitted. first is the index of the handler's first result.
-// The body is written by way of buffer.
+// The body is written by way of buffer. An error route may reject a request that was rejected before:
+// the response is then that of the latest rejection.
 func (s *State) Reject(
 	w http.ResponseWriter, r *http.Request, repl *caddy.Replacer, a *Rejection, first int, buffer *[]byte,
 ) error {
 	header, style, retry := w.Header(), a.style(), a.Settings.retryAfter(a.Wait)
-	if a.Zone != nil {
-		a.Zone.setHeaders(header, r, repl)
-	}
+	s.rejected.removeHeaders(header)
+	a.Zone.setHeaders(header, r, repl)
+	s.rejected = a.Zone
 	s.fixed.set(header, style)
 	var denied Result // a copy, as formatHeaders moves results
 	status, failed := http.StatusTooManyRequests, errRateLimit

@@ -17,10 +17,11 @@ type State struct {
 	Results  []Result
 	inline   [3]Result // the array of results, unless there are more
 	Exceeded string    // the zone that rejected the request
-	Refusal  *Refusal  // why the request gets 403 or 400; nil: it does not
+	Refusal  *Refusal  // why the request gets 403 or 400, or 503 under overload; nil: it does not
 	Keys     []KeyText // for the access log
 	headers  headerValues
 	fixed    fixedValues // of a rejection
+	rejected *Zone       // whose own headers the response has; nil: none
 	writer   responseWriter
 	ending   *ending // nil: nobody awaits the end of the response
 }

@@ -97,9 +97,12 @@ func (v *headerValue) expand(r *http.Request, repl *caddy.Replacer) string {
 	return strings.TrimSpace(string(text))
 }
 
-// setHeaders sets the headers that z gives to the rejection of r. It leaves out values that expand to
-// nothing, and headers without a value.
+// setHeaders sets the headers that z gives to the rejection of r, none if z is nil. It leaves out
+// values that expand to nothing, and headers without a value.
 func (z *Zone) setHeaders(header http.Header, r *http.Request, repl *caddy.Replacer) {
+	if z == nil {
+		return
+	}
 	for i := range z.rejectHeaders {
 		own := &z.rejectHeaders[i]
 		values := make([]string, 0, len(own.values)) // later handlers may change them
@@ -111,5 +114,15 @@ func (z *Zone) setHeaders(header http.Header, r *http.Request, repl *caddy.Repla
 		if len(values) > 0 {
 			header[own.name] = values
 		}
+	}
+}
+
+// removeHeaders removes what setHeaders has set.
+func (z *Zone) removeHeaders(header http.Header) {
+	if z == nil {
+		return
+	}
+	for i := range z.rejectHeaders {
+		delete(header, z.rejectHeaders[i].name)
 	}
 }
