@@ -70,13 +70,13 @@ func (a *Adaptive) Check() error {
 
 // adaptiveLine is the subdirective with its block.
 func adaptiveLine(d *caddyfile.Dispenser, a **Adaptive) subdirective.Line {
-	return subdirective.Line{Usage: "adaptive` or `adaptive { ... }", Parse: func([]string) error {
+	return subdirective.Line{Usage: "adaptive` or `adaptive { ... }", Block: func([]string) error {
 		c, place := new(Adaptive), subdirective.Here(d)
 		*a = c
 		err := subdirective.Block{Of: "adaptive", Optional: true, Remedies: remedies["block adaptive"], Lines: map[string]subdirective.Line{
-			"max_latency": subdirective.Duration(d, "max_latency", false, &c.MaxLatency),
-			"min":         subdirective.Number(d, "min", 1, maxAdaptive, &c.Min),
-			"max":         subdirective.Number(d, "max", 1, maxAdaptive, &c.Max),
+			"max_latency": subdirective.Duration("max_latency", false, &c.MaxLatency),
+			"min":         subdirective.Number("min", 1, maxAdaptive, &c.Min),
+			"max":         subdirective.Number("max", 1, maxAdaptive, &c.Max),
 		}}.Parse(d)
 		if err != nil {
 			return err
