@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -58,9 +59,7 @@ func (s *simulationRun) newSource(f *pflag.FlagSet, name string, r io.Reader) (l
 		}
 	}
 	fields := logs.CaddyFields
-	for name, field := range map[string]*string{
-		"key": &fields.Key, "cost": &fields.Cost, "time": &fields.Time, "duration": &fields.Duration,
-	} {
+	for name, field := range map[string]*string{"time": &fields.Time, "duration": &fields.Duration} {
 		if text, _ := f.GetString(name); text != "" {
 			*field = text
 		}
@@ -69,35 +68,55 @@ func (s *simulationRun) newSource(f *pflag.FlagSet, name string, r io.Reader) (l
 		fields.Duration = ""
 	}
 	source := logs.Source{Name: name, Lines: plain}
-	if s.zone != nil {
-		source.Format, err = s.zone.newFormat(f, format, fields)
+	reader, err := s.reader(f, format)
+	if err != nil {
 		return source, err
 	}
 	switch format {
 	case "json":
-		source.Format = logs.NewJSON(fields)
+		source.Format = logs.NewJSON(fields, reader)
 	case "csv":
-		source.Format = logs.NewTable(fields, ',')
+		source.Format = logs.NewTable(fields, ',', reader)
 	case "tsv":
-		source.Format = logs.NewTable(fields, '\t')
+		source.Format = logs.NewTable(fields, '\t', reader)
 	case "combined":
-		if err := checkSeconds(s.limits.shortest(s.limits.rates[0].Window)); err != nil {
-			return logs.Source{}, err
+		if err := checkSeconds(s.shortest()); err != nil {
+			return source, err
 		}
-		key, _ := f.GetString("key")
 		seed, _ := f.GetUint64("seed")
-		if key == "" {
-			key = "address"
-		}
-		source.Format, err = logs.NewCombined(key, seed)
+		source.Format, err = logs.NewCombined(seed, reader)
 	default:
-		err = noFormat(format)
+		err = fmt.Errorf("there is no format %q: use json, combined, csv or tsv", format)
 	}
 	return source, err
 }
 
-func noFormat(name string) error {
-	return fmt.Errorf("there is no format %q: use json, combined, csv or tsv", name)
+// reader returns what makes requests of lines: the zone, or fields that have the key and the cost.
+func (s *simulationRun) reader(f *pflag.FlagSet, format string) (logs.RowReader, error) {
+	if s.zone != nil {
+		return s.zone.reader, nil
+	}
+	key, _ := f.GetString("key")
+	cost, _ := f.GetString("cost")
+	if format == "combined" {
+		path := map[string]string{"": clientIP, "address": clientIP, "user": "user_id"}[key]
+		if path == "" {
+			return nil, fmt.Errorf("the combined log format has no %q: use address or user", key)
+		}
+		return logs.Keys(path, ""), nil
+	}
+	return logs.Keys(cmp.Or(key, clientIP), cost), nil
+}
+
+// clientIP is the field of Caddy's log with the client's address.
+const clientIP = "request.client_ip"
+
+// shortest returns the shortest window of the limits that are simulated.
+func (s *simulationRun) shortest() time.Duration {
+	if s.zone != nil {
+		return s.zone.shortest()
+	}
+	return s.limits.shortest()
 }
 
 // checkSeconds refuses windows that mean nothing where instants are whole seconds.
@@ -107,23 +126,4 @@ func checkSeconds(window time.Duration) error {
 			"use a limit with a window of %v or more", window, shortest)
 	}
 	return nil
-}
-
-// newFormat returns the format of a log for the zone.
-func (z *zoneRun) newFormat(f *pflag.FlagSet, format string, fields logs.Fields) (logs.Format, error) {
-	switch format {
-	case "json":
-		return logs.NewJSONRows(fields, z.reader), nil
-	case "csv":
-		return logs.NewTableRows(fields, ',', z.reader), nil
-	case "tsv":
-		return logs.NewTableRows(fields, '\t', z.reader), nil
-	case "combined":
-		if err := checkSeconds(z.shortest()); err != nil {
-			return nil, err
-		}
-		seed, _ := f.GetUint64("seed")
-		return logs.NewCombinedRows(seed, z.reader)
-	}
-	return nil, noFormat(format)
 }

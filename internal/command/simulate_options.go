@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,11 +56,8 @@ func (l *simulateLimits) candidates(inForce limiter.Limit, others []limiter.Limi
 }
 
 // shortest returns the shortest window.
-func (l *simulateLimits) shortest(window time.Duration) time.Duration {
-	for _, rate := range l.rates {
-		window = min(window, rate.Window)
-	}
-	return window
+func (l *simulateLimits) shortest() time.Duration {
+	return slices.MinFunc(l.rates, func(a, b limiter.Limit) int { return cmp.Compare(a.Window, b.Window) }).Window
 }
 
 // simulateOptions returns what to try without a zone.
