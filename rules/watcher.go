@@ -133,6 +133,18 @@ func (w *Watcher) FailedPolls() int64 { return w.failed.Load() }
 // Store returns the store that is watched, to read older versions.
 func (w *Watcher) Store() Store { return w.store }
 
+// Version returns a version: that in force, or one of the store, whose error it returns. Version 0 has
+// no rules.
+func (w *Watcher) Version(ctx context.Context, number int64) (*Version, error) {
+	switch latest := w.Latest(); number {
+	case latest.Number:
+		return latest, nil
+	case 0:
+		return &Version{Document: new(Document)}, nil
+	}
+	return w.store.Version(ctx, number)
+}
+
 // Close ends the watcher and closes the store. Subscribers are not called any more when it
 // returns.
 func (w *Watcher) Close() error {

@@ -44,16 +44,10 @@ func runningOf(p Process) (Running, error) {
 	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
 }
 
-// zoneOf returns the running configuration, and the name of its zone that the path of r has.
-func zoneOf(p Process, r *http.Request) (c Running, zone string, err error) {
-	if c, err = runningOf(p); err != nil {
-		return nil, "", err
-	}
+// zoneOf returns the name of the zone that the path of r has.
+func zoneOf(c Running, r *http.Request) (zone string, err error) {
 	zone = r.PathValue("zone")
-	if err := knownZone(c.Schema().Zones(), zone, http.StatusNotFound); err != nil {
-		return nil, "", err
-	}
-	return c, zone, nil
+	return zone, knownZone(c.Schema().Zones(), zone, http.StatusNotFound)
 }
 
 // knownZone returns an error with a status unless a zone is among names.

@@ -116,13 +116,6 @@ func Version(n int64) *rules.Version {
 	}
 }
 
-// withoutDocument returns v as History does.
-func withoutDocument(v *rules.Version) *rules.Version {
-	c := *v
-	c.Document = nil
-	return &c
-}
-
 // equal fails the test unless a version is the wanted one.
 func (s *suite) equal(what string, got, want *rules.Version) {
 	s.Helper()
@@ -209,7 +202,7 @@ func (s *suite) conflict() {
 	if err != nil || len(history) != 2 {
 		s.Fatalf("the history = %v, %v, want two versions", history, err)
 	}
-	s.equal("the version in the history", history[1], withoutDocument(Version(1)))
+	s.equal("the version in the history", history[1], Version(1).WithoutDocument())
 }
 
 func (s *suite) notFound() {
@@ -258,7 +251,7 @@ func (s *suite) history() {
 			s.Errorf("History(%d, %d) = %v, %v, want %v", test.before, test.limit, numbers(history), err, test.want)
 		}
 		for _, v := range history {
-			s.equal("the version in the history", v, withoutDocument(Version(v.Number)))
+			s.equal("the version in the history", v, Version(v.Number).WithoutDocument())
 		}
 	}
 }
