@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/internal/logzone"
@@ -62,14 +61,9 @@ func newZoneRun(f *pflag.FlagSet, name string, run *simulationRun) (*zoneRun, er
 		}
 		options.Fields[placeholder] = path
 	}
-	file, _ := f.GetString("config")
-	adapter, _ := f.GetString("adapter")
-	text, _, _, err := caddycmd.LoadConfig(file, adapter)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading the configuration: %w: use --config with a file that caddy adapt accepts", err)
-	case len(text) == 0:
-		return nil, errors.New("there is no configuration file: use --config")
+	text, err := loadConfig(f)
+	if err != nil {
+		return nil, err
 	}
 	z := &zoneRun{name: name}
 	if z.reader, err = logzone.Load(text, name, options); err != nil {
