@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,7 @@ type entryResource[E rules.ListEntry] struct {
 	example string
 	list    func(*rules.Document) *[]E
 	newE    func() E
-	key     func(E) *rules.Key // nil: it is about an address
-	counted bool               // the entries are about keys that the store counts
+	counted bool // the entries are about keys that the store counts
 }
 
 var (
@@ -36,7 +36,6 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "limit": "5000/1m", "expires_in": "2h", "reason": "launch day"}`,
 		list:    func(d *rules.Document) *[]*rules.Override { return &d.Overrides },
 		newE:    func() *rules.Override { return new(rules.Override) },
-		key:     func(o *rules.Override) *rules.Key { return &o.Key },
 		counted: true,
 	}
 	tierEntries = &entryResource[*rules.TierAssignment]{
@@ -44,7 +43,6 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "tier": "pro"}`,
 		list:    func(d *rules.Document) *[]*rules.TierAssignment { return &d.Tiers },
 		newE:    func() *rules.TierAssignment { return new(rules.TierAssignment) },
-		key:     func(a *rules.TierAssignment) *rules.Key { return &a.Key },
 		counted: true,
 	}
 	accessEntries = &entryResource[*rules.AccessEntry]{
@@ -52,17 +50,8 @@ var (
 		example: `{"action": "deny", "address": "192.0.2.0/24", "expires_in": "1h", "reason": "scraper"}`,
 		list:    func(d *rules.Document) *[]*rules.AccessEntry { return &d.Access },
 		newE:    func() *rules.AccessEntry { return new(rules.AccessEntry) },
-		key:     func(a *rules.AccessEntry) *rules.Key { return a.Key },
 	}
 )
-
-// zone returns the name of the zone that an entry is about, "" if it is about an address.
-func (s *entryResource[E]) zone(e E) string {
-	if key := s.key(e); key != nil {
-		return key.Zone
-	}
-	return ""
-}
 
 func (s *entryResource[E]) collection() methods {
 	return methods{http.MethodGet: answering(s.getAll), http.MethodPost: running(s.post), http.MethodDelete: answering(s.deleteByKey)}
@@ -96,7 +85,7 @@ func (s *entryResource[E]) getAll(c Running, w http.ResponseWriter, r *http.Requ
 	listed, next := make([]E, 0, min(len(entries), int(limit))), ""
 	for _, e := range entries {
 		switch {
-		case e.Common().Expired(now), zone != "" && s.zone(e) != zone:
+		case e.Common().Expired(now), zone != "" && cmp.Or(e.OfKey(), new(rules.Key)).Zone != zone:
 			continue
 		case len(listed) == int(limit):
 			next = listed[len(listed)-1].Common().ID
@@ -327,7 +316,7 @@ func (s *entryResource[E]) write(
 		Limits   []OverriddenLimit `json:"limits,omitempty"`
 		Warnings []string          `json:"warnings,omitempty"`
 	}
-	if key := s.key(written); key != nil {
+	if key := written.OfKey(); key != nil {
 		beside.Warnings = c.Doubts(r.Context(), *key, s.counted)
 	}
 	if o, ok := any(written).(*rules.Override); ok {
