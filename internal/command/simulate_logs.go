@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 
 // open opens the logs with these names. size is how many bytes they have, 0 if that is not known.
-func (s *simulationRun) open(cmd *cobra.Command, names []string) (sources []logs.Source, size *meter, closeAll func(), err error) {
+func (s *simulationRun) open(cmd *cobra.Command, f *simulateFlags, names []string) (sources []logs.Source, size *meter, closeAll func(), err error) {
 	var files []io.Closer
 	closeAll = func() {
 		for _, f := range files {
@@ -36,7 +35,7 @@ func (s *simulationRun) open(cmd *cobra.Command, names []string) (sources []logs
 			}
 			r = file
 		}
-		source, err := s.newSource(cmd.Flags(), name, size.of(r))
+		source, err := s.newSource(f, name, size.of(r))
 		if err != nil {
 			closeAll()
 			return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -47,23 +46,18 @@ func (s *simulationRun) open(cmd *cobra.Command, names []string) (sources []logs
 }
 
 // newSource returns a log with the format that the flags say, or that its first line has.
-func (s *simulationRun) newSource(f *pflag.FlagSet, name string, r io.Reader) (logs.Source, error) {
+func (s *simulationRun) newSource(f *simulateFlags, name string, r io.Reader) (logs.Source, error) {
 	plain, err := logs.Open(r)
 	if err != nil {
 		return logs.Source{}, err
 	}
-	format, _ := f.GetString("format")
+	format := f.format
 	if format == "" {
 		if format, err = logs.Detect(plain); err != nil {
 			return logs.Source{}, err
 		}
 	}
-	fields := logs.CaddyFields
-	for name, field := range map[string]*string{"time": &fields.Time, "duration": &fields.Duration} {
-		if text, _ := f.GetString(name); text != "" {
-			*field = text
-		}
-	}
+	fields := logs.Fields{Time: cmp.Or(f.time, logs.CaddyFields.Time), Duration: cmp.Or(f.duration, logs.CaddyFields.Duration)}
 	if fields.Duration == "0" {
 		fields.Duration = ""
 	}
@@ -83,8 +77,7 @@ func (s *simulationRun) newSource(f *pflag.FlagSet, name string, r io.Reader) (l
 		if err := checkSeconds(s.shortest()); err != nil {
 			return source, err
 		}
-		seed, _ := f.GetUint64("seed")
-		source.Format, err = logs.NewCombined(seed, reader)
+		source.Format, err = logs.NewCombined(f.seed, reader)
 	default:
 		err = fmt.Errorf("there is no format %q: use json, combined, csv or tsv", format)
 	}
@@ -92,20 +85,18 @@ func (s *simulationRun) newSource(f *pflag.FlagSet, name string, r io.Reader) (l
 }
 
 // reader returns what makes requests of lines: the zone, or fields that have the key and the cost.
-func (s *simulationRun) reader(f *pflag.FlagSet, format string) (logs.RowReader, error) {
+func (s *simulationRun) reader(f *simulateFlags, format string) (logs.RowReader, error) {
 	if s.zone != nil {
 		return s.zone.reader, nil
 	}
-	key, _ := f.GetString("key")
-	cost, _ := f.GetString("cost")
 	if format == "combined" {
-		path := map[string]string{"": clientIP, "address": clientIP, "user": "user_id"}[key]
+		path := map[string]string{"": clientIP, "address": clientIP, "user": "user_id"}[f.key]
 		if path == "" {
-			return nil, fmt.Errorf("the combined log format has no %q: use address or user", key)
+			return nil, fmt.Errorf("the combined log format has no %q: use address or user", f.key)
 		}
 		return logs.Keys(path, ""), nil
 	}
-	return logs.Keys(cmp.Or(key, clientIP), cost), nil
+	return logs.Keys(cmp.Or(f.key, clientIP), f.cost), nil
 }
 
 // clientIP is the field of Caddy's log with the client's address.
