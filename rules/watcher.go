@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,14 +169,7 @@ func (w *Watcher) Subscribe(f func(Transition)) (cancel func()) {
 		f(Transition{From: w.Latest(), To: w.Latest()})
 	})
 	return func() {
-		w.do(func() {
-			for i, s := range w.subs {
-				if s == sub {
-					w.subs = append(w.subs[:i:i], w.subs[i+1:]...)
-					return
-				}
-			}
-		})
+		w.do(func() { w.subs = slices.DeleteFunc(w.subs, func(s *func(Transition)) bool { return s == sub }) })
 	}
 }
 
@@ -402,10 +396,8 @@ func (w *Watcher) unavailable(err error) error {
 
 // sleep waits, until ctx ends at most.
 func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -176,15 +176,22 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"ts":1,"request":{"client_ip":["\ud800"]}}`), uint8(0))
 	f.Add([]byte("ts,duration,request.client_ip\n1,2,\"3\n4"), uint8(1))
 	f.Add([]byte(`192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET / HTTP/1.1" 200 5`), uint8(2))
+	f.Add([]byte(`{"ts":1700000000.5,"duration":0.25,"status":[1,[2,{"a":3}],"\ud800"],"request":{"uri":"\u0000"}}`), uint8(3))
+	f.Add([]byte("ts,duration,status,request.uri\n1,2,\"3\n4"), uint8(4))
+	f.Add([]byte(`192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET / \`), uint8(5))
 	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
 		var fm Format
+		reader := Keys("request.client_ip", "")
+		if format/3%2 == 1 {
+			reader = wants("status", "request.uri")
+		}
 		switch format % 3 {
 		case 0:
-			fm = NewJSON(CaddyFields, Keys("request.client_ip", ""))
+			fm = NewJSON(CaddyFields, reader)
 		case 1:
-			fm = NewTable(CaddyFields, ',', Keys("request.client_ip", ""))
+			fm = NewTable(CaddyFields, ',', reader)
 		case 2:
-			fm, _ = NewCombined(1, Keys("request.client_ip", ""))
+			fm, _ = NewCombined(1, reader)
 		}
 		lines, err := Open(bytes.NewReader(text))
 		if err != nil {

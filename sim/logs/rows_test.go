@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
@@ -114,34 +113,4 @@ func readAll(s Source) (Summary, error) {
 		return Summary{}, err
 	}
 	return summaries[0], nil
-}
-
-// FuzzRows reads lines of any kind for a reader.
-func FuzzRows(f *testing.F) {
-	f.Add([]byte(`{"ts":1700000000.5,"duration":0.25,"status":[1,[2,{"a":3}],"\ud800"],"request":{"uri":"\u0000"}}`), uint8(0))
-	f.Add([]byte("ts,duration,status,request.uri\n1,2,\"3\n4"), uint8(1))
-	f.Add([]byte(`192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET / \`), uint8(2))
-	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
-		var fm Format
-		fields, reader := Fields{Time: "ts", Duration: "duration"}, wants("status", "request.uri")
-		switch format % 3 {
-		case 0:
-			fm = NewJSON(fields, reader)
-		case 1:
-			fm = NewTable(fields, ',', reader)
-		case 2:
-			fm, _ = NewCombined(1, reader)
-		}
-		last := limiter.Instant(0)
-		lines, err := Open(strings.NewReader(string(text)))
-		if err != nil {
-			return
-		}
-		_, _ = Read([]Source{{Name: "log", Lines: lines, Format: fm}}, new(sim.Keys), 0, 0, func(r sim.Request) { // errors are of no use here
-			if r.At < last {
-				t.Errorf("request %+v after one of %d", r, last)
-			}
-			last = r.At
-		})
-	})
 }
