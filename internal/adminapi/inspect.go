@@ -113,11 +113,8 @@ func postInspect(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 	if err := readJSON(w, r, &body, exampleInspect); err != nil {
 		return nil, err
 	}
-	zone, err := zoneOf(c, r)
+	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
 		return nil, err
 	}
 	known, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != "")

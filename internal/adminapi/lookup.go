@@ -22,7 +22,7 @@ func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
 		return nil, err
 	}
-	zone, err := zoneOf(c, r)
+	zone, err := zoneOf(c, r, "")
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,8 @@ const maxKeysInRequest = 1000
 // version that says so, from which all nodes know that they must drop what they know of the keys.
 // action has what is not about the keys.
 func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) (any, error) {
-	zone, err := zoneOf(c, r)
+	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
 		return nil, err
 	}
 	if _, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != ""); err != nil {

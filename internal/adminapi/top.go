@@ -80,7 +80,8 @@ type TopQuery struct {
 
 // getTop answers GET /rate_limit/zones/{zone}/top.
 func getTop(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	zone, err := zoneOf(c, r)
+	query := r.URL.Query()
+	zone, err := zoneOf(c, r, query.Get("endpoint"))
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +92,11 @@ func getTop(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if most > MaxTop {
 		return nil, apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, MaxTop)
 	}
-	query := r.URL.Query()
 	q := &TopQuery{Endpoint: query.Get("endpoint"), By: cmp.Or(query.Get("by"), ByDemand), Most: int(most)}
 	if !slices.Contains(TopOrders, q.By) {
 		return nil, apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("by", q.By, TopOrders, nil))
 	}
 	if q.Fleet, err = queryBool(r, "fleet"); err != nil {
-		return nil, err
-	}
-	if err := checkEndpoint(c, zone, q.Endpoint); err != nil {
 		return nil, err
 	}
 	top, err := topOf(r.Context(), c, zone, q)

@@ -55,11 +55,8 @@ func postTry(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := readJSON(w, r, &body, exampleTry); err != nil {
 		return nil, err
 	}
-	zone, err := zoneOf(c, r)
+	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
 		return nil, err
 	}
 	return orMistake(c.Try(zone, &body))

@@ -83,7 +83,7 @@ func getZones(c Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
 
 // getZone answers GET /rate_limit/zones/{zone}.
 func getZone(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	zone, err := zoneOf(c, r)
+	zone, err := zoneOf(c, r, "")
 	if err != nil {
 		return nil, err
 	}
