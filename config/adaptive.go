@@ -70,13 +70,13 @@ func (a *Adaptive) Check() error {
 
 // adaptiveLine is the subdirective with its block.
 func adaptiveLine(d *caddyfile.Dispenser, a **Adaptive) subdirective.Line {
-	return subdirective.Line{Usage: "adaptive` or `adaptive { ... }", Parse: func([]string) error {
+	return subdirective.Line{Usage: "adaptive` or `adaptive { ... }", Block: func([]string) error {
 		c, place := new(Adaptive), subdirective.Here(d)
 		*a = c
 		err := subdirective.Block{Of: "adaptive", Optional: true, Remedies: remedies["block adaptive"], Lines: map[string]subdirective.Line{
-			"max_latency": subdirective.Duration(d, "max_latency", false, &c.MaxLatency),
-			"min":         subdirective.Number(d, "min", 1, maxAdaptive, &c.Min),
-			"max":         subdirective.Number(d, "max", 1, maxAdaptive, &c.Max),
+			"max_latency": subdirective.Duration("max_latency", false, &c.MaxLatency),
+			"min":         subdirective.Number("min", 1, maxAdaptive, &c.Min),
+			"max":         subdirective.Number("max", 1, maxAdaptive, &c.Max),
 		}}.Parse(d)
 		if err != nil {
 			return err
@@ -116,17 +116,15 @@ func (z *Zone) CheckAdaptive() error {
 	return nil
 }
 
-// firstOfKeys returns a setting of z that is about keys, "" if there is none.
-func (z *Zone) firstOfKeys() string {
-	for _, s := range []struct {
-		name string
-		set  bool
-	}{
-		{"limit", z.Limit != nil}, {"concurrent", z.Concurrent > 0}, {"tier", z.Tier != nil}, {"endpoint", len(z.Endpoints) > 0},
-		{"on_missing_key", z.OnMissingKey != "" || z.OnMissingLimit != nil}, {"on_ambiguous_key", z.OnAmbiguousKey != ""},
-		{"ipv4_prefix", z.IPv4Prefix != nil}, {"ipv6_prefix", z.IPv6Prefix != nil}, {"allow_key", len(z.AllowKeys) > 0},
-		{"deny_key", len(z.DenyKeys) > 0},
-	} {
+// A setting says whether a setting of a zone is set.
+type setting struct {
+	name string
+	set  bool
+}
+
+// firstSet returns the name of the first setting that is set, "" if none is.
+func firstSet(settings []setting) string {
+	for _, s := range settings {
 		if s.set {
 			return s.name
 		}
@@ -134,20 +132,22 @@ func (z *Zone) firstOfKeys() string {
 	return ""
 }
 
+// firstOfKeys returns a setting of z that is about keys, "" if there is none.
+func (z *Zone) firstOfKeys() string {
+	return firstSet([]setting{
+		{"limit", z.Limit != nil}, {"concurrent", z.Concurrent > 0}, {"tier", z.Tier != nil}, {"endpoint", len(z.Endpoints) > 0},
+		{"on_missing_key", z.OnMissingKey != "" || z.OnMissingLimit != nil}, {"on_ambiguous_key", z.OnAmbiguousKey != ""},
+		{"ipv4_prefix", z.IPv4Prefix != nil}, {"ipv6_prefix", z.IPv6Prefix != nil}, {"allow_key", len(z.AllowKeys) > 0},
+		{"deny_key", len(z.DenyKeys) > 0},
+	})
+}
+
 // firstOfLimits returns a setting of z that is about a limit, "" if there is none.
 func (z *Zone) firstOfLimits() string {
-	for _, s := range []struct {
-		name string
-		set  bool
-	}{
+	return firstSet([]setting{
 		{"algorithm", z.Algorithm != nil}, {"cost", z.Cost != nil}, {"count_status", len(z.CountStatus) > 0},
 		{"mode", z.Mode != ""}, {"on_outage", z.OnOutage != ""}, {"max_keys", z.MaxKeys != 0}, {"wait", z.Wait != nil}, {"compare", z.Compare != nil},
-	} {
-		if s.set {
-			return s.name
-		}
-	}
-	return ""
+	})
 }
 
 // errLegacyAdaptive is about a zone in the syntax of caddy-ratelimit.

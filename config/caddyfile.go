@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -57,19 +58,19 @@ func (h *Handler) ParseCaddyfile(d *caddyfile.Dispenser, rest Caddyfile) error {
 	h.Place = placeOf(directive)
 	zones := zonesParser{Dispenser: d, rest: rest}
 	b := subdirective.Block{Of: name, Remedies: remedies["block rate_limit"], Lines: map[string]subdirective.Line{
-		"zone":            {Usage: "zone <name> [{ ... }]", Min: 1, Max: 1, Repeats: true, Parse: zones.parse},
-		"allow":           addressesLine(d, "allow", &h.Allow),
-		"deny":            addressesLine(d, "deny", &h.Deny),
-		"headers":         wordLine(d, "headers", &h.Headers),
-		"reject":          wordLine(d, "reject", &h.Reject),
-		"log_rejections":  wordLine(d, "log_rejections", &h.LogRejections),
+		"zone":            {Usage: "zone <name> [{ ... }]", Min: 1, Max: 1, Repeats: true, Block: zones.parse},
+		"allow":           addressesLine("allow", &h.Allow),
+		"deny":            addressesLine("deny", &h.Deny),
+		"headers":         wordLine("headers", &h.Headers),
+		"reject":          wordLine("reject", &h.Reject),
+		"log_rejections":  wordLine("log_rejections", &h.LogRejections),
 		"log_key":         subdirective.Flag("log_key", &h.LogKey),
-		"jitter":          jitterLine(d, &h.Jitter),
-		"max_retry_after": maxRetryAfterLine(d, &h.MaxRetryAfter),
+		"jitter":          jitterLine(&h.Jitter),
+		"max_retry_after": maxRetryAfterLine(&h.MaxRetryAfter),
 		"disable_metrics": subdirective.Flag("disable_metrics", &h.DisableMetrics),
-		"distributed":     {Usage: "distributed [{ ... }]", Parse: func([]string) error { return h.parseDistributed(d) }},
-		"storage":         {Usage: "storage <module...>", Raw: true, Parse: func([]string) error { return h.parseStorage(d) }},
-		"sweep_interval":  subdirective.Duration(d, "sweep_interval", true, &h.SweepInterval),
+		"distributed":     {Usage: "distributed [{ ... }]", Block: func([]string) error { return h.parseDistributed(d) }},
+		"storage":         {Usage: "storage <module...>", Raw: true, Block: func([]string) error { return h.parseStorage(d) }},
+		"sweep_interval":  subdirective.Duration("sweep_interval", true, &h.SweepInterval),
 	}}
 	if err := b.Parse(d); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 }
 
 // addressesLine is a subdirective with client addresses, which it adds to list in canonical form.
-func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirective.Line {
+func addressesLine(name string, list *[]string) subdirective.Line {
 	l := subdirective.Line{Usage: name + " <ip|cidr|private_ranges...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true}
 	l.Parse = func(args []string) error {
 		for _, arg := range args {
@@ -100,18 +101,18 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 				for _, text := range caddyhttp.PrivateRangesCIDR() {
 					r, err := caddyhttp.CIDRExpressionToPrefix(text)
 					if err != nil {
-						return d.WrapErr(err)
+						return err
 					}
 					*list = append(*list, ipset.Format(r.Masked()))
 				}
 				continue
 			}
 			if strings.Contains(arg, ",") {
-				return d.Errf("%q has a comma: use spaces between addresses", arg)
+				return fmt.Errorf("%q has a comma: use spaces between addresses", arg)
 			}
 			r, err := ipset.ParsePrefix(arg)
 			if err != nil {
-				return d.WrapErr(err)
+				return err
 			}
 			*list = append(*list, ipset.Format(r))
 		}
@@ -121,15 +122,14 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 }
 
 // maxRetryAfterLine is a subdirective with the longest wait that responses tell.
-func maxRetryAfterLine(d *caddyfile.Dispenser, longest *caddy.Duration) subdirective.Line {
-	return subdirective.Line{Usage: "max_retry_after <duration>", Min: 1, Max: 1, Parse: func(args []string) error {
+func maxRetryAfterLine(longest *caddy.Duration) subdirective.Line {
+	return subdirective.Value("max_retry_after <duration>", 1, 1, longest, func(args []string) (caddy.Duration, error) {
 		v, err := caddy.ParseDuration(args[0])
 		if err != nil || !isMaxRetryAfter(v) {
-			return d.Errf("max_retry_after is %q: use %s", args[0], maxRetryAfterRemedy)
+			return 0, fmt.Errorf("max_retry_after is %q: use %s", args[0], maxRetryAfterRemedy)
 		}
-		*longest = caddy.Duration(v)
-		return nil
-	}}
+		return caddy.Duration(v), nil
+	})
 }
 
 // parseDistributed parses the intervals of distributed counting, which are optional.
@@ -137,9 +137,9 @@ func (h *Handler) parseDistributed(d *caddyfile.Dispenser) error {
 	c := new(Distributed)
 	h.Distributed = c
 	return subdirective.Block{Of: "distributed", Optional: true, MayBeEmpty: true, Lines: map[string]subdirective.Line{
-		"read_interval":  subdirective.Duration(d, "read_interval", true, &c.ReadInterval),
-		"write_interval": subdirective.Duration(d, "write_interval", true, &c.WriteInterval),
-		"purge_age":      subdirective.Duration(d, "purge_age", true, &c.PurgeAge),
+		"read_interval":  subdirective.Duration("read_interval", true, &c.ReadInterval),
+		"write_interval": subdirective.Duration("write_interval", true, &c.WriteInterval),
+		"purge_age":      subdirective.Duration("purge_age", true, &c.PurgeAge),
 	}}.Parse(d)
 }
 

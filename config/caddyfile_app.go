@@ -18,25 +18,25 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 	}
 	var zones []caddyfile.Segment
 	b := subdirective.Block{Of: "the global option rate_limit", Remedies: remedies["block option"], Lines: map[string]subdirective.Line{
-		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
+		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Block: func(args []string) error {
 			return a.parseRedis(d, args)
 		}},
-		"zone": {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: func([]string) error {
+		"zone": {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Block: func([]string) error {
 			zones = append(zones, d.NextSegment())
 			return nil
 		}},
 		"tier": {
 			Usage: "tier <name> " + rateUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true,
-			Parse: func(args []string) error { return a.parseTier(d, args) },
+			Block: func(args []string) error { return a.parseTier(d, args) },
 		},
-		"defaults": {Usage: "defaults {", Parse: func([]string) error { return a.parseDefaults(d) }},
-		"nodes":    subdirective.Number(d, "nodes", 1, MaxNodes, &a.Nodes),
-		"breaker":  {Usage: "breaker {", Parse: func([]string) error { return a.parseBreaker(d) }},
+		"defaults": {Usage: "defaults {", Block: func([]string) error { return a.parseDefaults(d) }},
+		"nodes":    subdirective.Number("nodes", 1, MaxNodes, &a.Nodes),
+		"breaker":  {Usage: "breaker {", Block: func([]string) error { return a.parseBreaker(d) }},
 		"rules": {Usage: "rules storage | redis | postgres <url>", Min: 1, Max: 2, Parse: func(args []string) error {
 			a.Rules = &RuleStore{Name: args[0], URL: strings.Join(args[1:], ""), Place: placeOf(d)}
 			return nil
 		}},
-		"decisions": {Usage: "decisions [log] [postgres] [{ ... }]", Max: 2, Parse: func(args []string) error {
+		"decisions": {Usage: "decisions [log] [postgres] [{ ... }]", Max: 2, Block: func(args []string) error {
 			return a.parseDecisions(d, args)
 		}},
 	}}
@@ -98,10 +98,10 @@ func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
 	return subdirective.Block{Of: "defaults", Remedies: remedies["block defaults"], Lines: map[string]subdirective.Line{
-		"algorithm": algorithmLine(d, &c.Algorithm),
-		"mode":      wordLine(d, "mode", &c.Mode),
-		"on_outage": onOutageLine(d, &c.OnOutage),
-		"headers":   wordLine(d, "headers", &c.Headers),
-		"reject":    wordLine(d, "reject", &c.Reject),
+		"algorithm": algorithmLine(&c.Algorithm),
+		"mode":      wordLine("mode", &c.Mode),
+		"on_outage": onOutageLine(&c.OnOutage),
+		"headers":   wordLine("headers", &c.Headers),
+		"reject":    wordLine("reject", &c.Reject),
 	}}.Parse(d)
 }

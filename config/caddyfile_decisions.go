@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
@@ -11,21 +13,20 @@ func (a *App) parseDecisions(d *caddyfile.Dispenser, args []string) error {
 	l := &DecisionLog{To: args, Place: placeOf(d)}
 	a.Decisions = l
 	return subdirective.Block{Of: "decisions", Optional: true, Remedies: remedies["block decisions"], Lines: map[string]subdirective.Line{
-		"admitted": shareLine(d, "admitted", "1%", &l.Admitted),
-		"rejected": shareLine(d, "rejected", "100%", &l.Rejected),
-		"keep":     subdirective.Duration(d, "keep", false, &l.Keep),
+		"admitted": shareLine("admitted", "1%", &l.Admitted),
+		"rejected": shareLine("rejected", "100%", &l.Rejected),
+		"keep":     subdirective.Duration("keep", false, &l.Keep),
 	}}.Parse(d)
 }
 
 // shareLine is a subdirective with a percentage of decisions.
-func shareLine(d *caddyfile.Dispenser, name, example string, share **Fraction) subdirective.Line {
-	return subdirective.Line{Usage: name + " <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
+func shareLine(name, example string, share **Fraction) subdirective.Line {
+	return subdirective.Value(name+" <percent>", 1, 1, share, func(args []string) (*Fraction, error) {
 		f, err := ParsePercent(args[0])
 		if err != nil {
-			return d.Errf("%s %q is not a percentage of decisions: use %s", name, args[0],
+			return nil, fmt.Errorf("%s %q is not a percentage of decisions: use %s", name, args[0],
 				percentLike(args[0], "0% to 100%, such as "+example))
 		}
-		*share = (*Fraction)(&f)
-		return nil
-	}}
+		return (*Fraction)(&f), nil
+	})
 }

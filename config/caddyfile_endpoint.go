@@ -16,7 +16,7 @@ const endpointUsage = "endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algori
 
 // endpoint parses an endpoint. Its rate and algorithm are on the same line or in a block.
 func (p *zoneParser) endpoint(args []string) error {
-	e, place, d := new(Endpoint), subdirective.Here(p.Dispenser), p.Dispenser
+	e, place := new(Endpoint), subdirective.Here(p.Dispenser)
 	rest, err := p.endpointRoute(e, args)
 	if err != nil {
 		return err
@@ -35,23 +35,23 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{r, place})
 	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: remedies["block endpoint"], Lines: map[string]subdirective.Line{
-		"limit":        limitLine(d, &e.Limit),
-		"algorithm":    algorithmLine(d, &e.Algorithm),
-		"cost":         costLine(d, &e.Cost),
-		"count_status": countStatusLine(d, &e.CountStatus),
-		"charge":       chargeLine(d, &e.Charge),
-		"charge_max":   chargeMaxLine(d, &e.ChargeMax),
-		"mode":         wordLine(d, "mode", &e.Mode),
-		"on_outage":    onOutageLine(d, &e.OnOutage),
-		"concurrent":   concurrentLine(d, &e.Concurrent),
-		"wait":         waitLine(d, &e.Wait),
-		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
+		"limit":        limitLine(&e.Limit),
+		"algorithm":    algorithmLine(&e.Algorithm),
+		"cost":         costLine(&e.Cost),
+		"count_status": countStatusLine(&e.CountStatus),
+		"charge":       chargeLine(&e.Charge),
+		"charge_max":   chargeMaxLine(&e.ChargeMax),
+		"mode":         wordLine("mode", &e.Mode),
+		"on_outage":    onOutageLine(&e.OnOutage),
+		"concurrent":   concurrentLine(&e.Concurrent),
+		"wait":         waitLine(&e.Wait),
+		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Block: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: use `tier {`, because the zone finds the tier of a key", args[0])
 			}
 			return p.endpointTier(e)
 		}},
-	}}.Parse(d)
+	}}.Parse(p.Dispenser)
 }
 
 // endpointRoute parses the methods and the path at the start of args and returns the rest.
@@ -146,7 +146,7 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 func (p *zoneParser) endpointTier(e *Endpoint) error {
 	return subdirective.Block{Of: "tier", Other: &subdirective.Line{
 		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber,
-		Parse: func(args []string) error {
+		Block: func(args []string) error {
 			name := args[0]
 			p.endpointTiers = append(p.endpointTiers, tierUse{name, subdirective.Here(p.Dispenser)})
 			err := parseTier(p.Dispenser, args, &e.Tiers)

@@ -24,13 +24,13 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
 		"username":          subdirective.Text("username <name>", &c.Username),
 		"password":          subdirective.Text("password <secret>", &c.Password),
-		"db":                subdirective.Number(d, "db", 0, many, &c.DB),
+		"db":                subdirective.Number("db", 0, many, &c.DB),
 		"master_name":       subdirective.Text("master_name <name>", &c.MasterName),
 		"sentinel_password": subdirective.Text("sentinel_password <secret>", &c.SentinelPassword),
 		"key_prefix":        subdirective.Text("key_prefix <prefix>", &c.KeyPrefix),
-		"timeout":           subdirective.Duration(d, "timeout", false, &c.Timeout),
-		"pool_size":         subdirective.Number(d, "pool_size", 1, many, &c.PoolSize),
-		"tls":               {Usage: "tls` or `tls { ... }", Parse: func([]string) error { return c.parseTLS(d) }},
+		"timeout":           subdirective.Duration("timeout", false, &c.Timeout),
+		"pool_size":         subdirective.Number("pool_size", 1, many, &c.PoolSize),
+		"tls":               {Usage: "tls` or `tls { ... }", Block: func([]string) error { return c.parseTLS(d) }},
 	}}
 	places, err := b.Read(d)
 	if err != nil {
@@ -69,9 +69,9 @@ func (a *App) parseBreaker(d *caddyfile.Dispenser) error {
 	c, many := new(Breaker), subdirective.AnyNumber
 	a.Breaker = c
 	return subdirective.Block{Of: "breaker", Lines: map[string]subdirective.Line{
-		"failures":    subdirective.Number(d, "failures", 1, many, &c.Failures),
-		"within":      subdirective.Duration(d, "within", false, &c.Within),
-		"probe_every": subdirective.Duration(d, "probe_every", false, &c.ProbeEvery),
-		"probes":      subdirective.Number(d, "probes", 1, many, &c.Probes),
+		"failures":    subdirective.Number("failures", 1, many, &c.Failures),
+		"within":      subdirective.Duration("within", false, &c.Within),
+		"probe_every": subdirective.Duration("probe_every", false, &c.ProbeEvery),
+		"probes":      subdirective.Number("probes", 1, many, &c.Probes),
 	}}.Parse(d)
 }

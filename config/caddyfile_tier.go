@@ -40,7 +40,7 @@ func (p *zoneParser) tier(args []string) error {
 			use(c.Default)
 			return nil
 		}},
-	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Parse: p.zoneTier}}
+	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Block: p.zoneTier}}
 	if err := b.Parse(p.Dispenser); err != nil {
 		return err
 	}
@@ -84,9 +84,9 @@ func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) e
 		t.Limit = *limit
 	}
 	return subdirective.Block{Of: "a tier", Optional: true, Remedies: remedies["block enforcement"], Lines: map[string]subdirective.Line{
-		"mode":       wordLine(d, "mode", &t.Mode),
-		"on_outage":  onOutageLine(d, &t.OnOutage),
-		"concurrent": concurrentLine(d, &t.Concurrent),
+		"mode":       wordLine("mode", &t.Mode),
+		"on_outage":  onOutageLine(&t.OnOutage),
+		"concurrent": concurrentLine(&t.Concurrent),
 	}}.Parse(d)
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,35 +54,35 @@ func (p *zonesParser) parseZone(name string) (*Zone, error) {
 }
 
 func (p *zoneParser) block() subdirective.Block {
-	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
+	c, many := p.zone, subdirective.AnyNumber
 	return subdirective.Block{Of: "zone", Remedies: remedies["block zone"], Optional: !p.inApp, Lines: map[string]subdirective.Line{
-		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
+		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Block: p.match},
 		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
-		"on_ambiguous_key": wordLine(d, "on_ambiguous_key", &c.OnAmbiguousKey),
-		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
-		"ipv6_prefix":      prefixLine(d, "ipv6_prefix", 128, &c.IPv6Prefix),
-		"limit":            limitLine(d, &c.Limit),
-		"algorithm":        algorithmLine(d, &c.Algorithm),
-		"mode":             wordLine(d, "mode", &c.Mode),
-		"on_outage":        onOutageLine(d, &c.OnOutage),
-		"concurrent":       concurrentLine(d, &c.Concurrent),
-		"adaptive":         adaptiveLine(d, &c.Adaptive),
-		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
-		"endpoint":         {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Parse: p.endpoint},
-		"cost":             costLine(d, &c.Cost),
-		"count_status":     countStatusLine(d, &c.CountStatus),
-		"wait":             waitLine(d, &c.Wait),
-		"charge":           chargeLine(d, &c.Charge),
-		"charge_max":       chargeMaxLine(d, &c.ChargeMax),
-		"max_keys":         subdirective.Number(d, "max_keys", 1, many, &c.MaxKeys),
+		"on_ambiguous_key": wordLine("on_ambiguous_key", &c.OnAmbiguousKey),
+		"ipv4_prefix":      prefixLine("ipv4_prefix", 32, &c.IPv4Prefix),
+		"ipv6_prefix":      prefixLine("ipv6_prefix", 128, &c.IPv6Prefix),
+		"limit":            limitLine(&c.Limit),
+		"algorithm":        algorithmLine(&c.Algorithm),
+		"mode":             wordLine("mode", &c.Mode),
+		"on_outage":        onOutageLine(&c.OnOutage),
+		"concurrent":       concurrentLine(&c.Concurrent),
+		"adaptive":         adaptiveLine(p.Dispenser, &c.Adaptive),
+		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Block: p.tier},
+		"endpoint":         {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Block: p.endpoint},
+		"cost":             costLine(&c.Cost),
+		"count_status":     countStatusLine(&c.CountStatus),
+		"wait":             waitLine(&c.Wait),
+		"charge":           chargeLine(&c.Charge),
+		"charge_max":       chargeMaxLine(&c.ChargeMax),
+		"max_keys":         subdirective.Number("max_keys", 1, many, &c.MaxKeys),
 		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
 		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
-		"reject_header":    rejectHeaderLine(d, &c.RejectHeaders),
-		"dry_run":          dryRunLine(d, &c.DryRun),
-		"compare":          {Usage: compareUsage, Max: many, Parse: p.compare},
-		"events":           {Usage: "events <n>", Min: 1, Max: 1, Parse: p.events},
-		"window":           {Usage: "window <duration>", Min: 1, Max: 1, Parse: p.window},
+		"reject_header":    rejectHeaderLine(&c.RejectHeaders),
+		"dry_run":          dryRunLine(&c.DryRun),
+		"compare":          {Usage: compareUsage, Max: many, Block: p.compare},
+		"events":           subdirective.Value("events <n>", 1, 1, &c.MaxEvents, parseMaxEvents),
+		"window":           subdirective.Value("window <duration>", 1, 1, &c.Window, parseLegacyWindow),
 	}}
 }
 
@@ -183,13 +184,10 @@ func (p *zoneParser) onMissingKey(args []string) (err error) {
 	c.OnMissingKey = args[0]
 	if len(args) > 1 {
 		if c.OnMissingLimit, err = parseRate(args[1:]); err != nil {
-			return p.Errf("on_missing_key: %w", err)
+			return fmt.Errorf("on_missing_key: %w", err)
 		}
 	}
-	if err := CheckOnMissingKey(c.OnMissingKey, c.OnMissingLimit); err != nil {
-		return p.WrapErr(err)
-	}
-	return nil
+	return CheckOnMissingKey(c.OnMissingKey, c.OnMissingLimit)
 }
 
 const matchUsage = "match @<name>` or `match { <matchers> }"
@@ -229,14 +227,14 @@ func (p *zoneParser) match([]string) error {
 }
 
 // prefixLine is a subdirective with a number of leading bits of an address.
-func prefixLine(d *caddyfile.Dispenser, name string, most int, bits **int) subdirective.Line {
+func prefixLine(name string, most int, bits **int) subdirective.Line {
 	n := new(int)
-	l := subdirective.Number(d, name, 0, most, n)
+	l := subdirective.Number(name, 0, most, n)
 	parse := l.Parse
 	l.Parse = func(args []string) error {
 		*bits = n
 		if number := strings.TrimPrefix(args[0], "/"); number != args[0] {
-			return d.Errf("%s is %q: use %s without a slash", name, args[0], number)
+			return fmt.Errorf("%s is %q: use %s without a slash", name, args[0], number)
 		}
 		return parse(args)
 	}
@@ -252,7 +250,7 @@ func (p *zoneParser) key(args []string) error {
 		if slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "{") }) {
 			one = "<template>"
 		}
-		return p.Errf("wrong number of arguments, because a key is one word: use `key %s`, or quotes around spaces", one)
+		return fmt.Errorf("wrong number of arguments, because a key is one word: use `key %s`, or quotes around spaces", one)
 	}
 	p.zone.Key = args[0]
 	return nil
@@ -262,7 +260,7 @@ const compareUsage = "compare [<percent>] {"
 
 // compare parses the limit and the algorithm that stand in place of the zone's.
 func (p *zoneParser) compare(args []string) error {
-	c, d, place := new(Comparison), p.Dispenser, subdirective.Here(p.Dispenser)
+	c, place := new(Comparison), subdirective.Here(p.Dispenser)
 	p.zone.Compare = c
 	if len(args) > 0 {
 		if _, _, err := cutRate(args); err == nil {
@@ -273,10 +271,10 @@ func (p *zoneParser) compare(args []string) error {
 			return p.Errf("the algorithm of compare belongs into its block: use `compare {`, and `algorithm %s` on the next line",
 				strings.Join(args, " "))
 		}
-		keys, err := percentOfKeys(d, "compare", args[0])
+		keys, err := percentOfKeys("compare", args[0])
 		switch {
 		case err != nil:
-			return err
+			return p.WrapErr(err)
 		case keys == 0:
 			return p.Errf("compare 0%% compares nothing: use no compare")
 		case len(args) > 1:
@@ -285,9 +283,9 @@ func (p *zoneParser) compare(args []string) error {
 		c.Keys = &keys
 	}
 	err := subdirective.Block{Of: "compare", Remedies: remedies["block compare"], MayBeEmpty: true, Lines: map[string]subdirective.Line{
-		"limit":     limitLine(d, &c.Limit),
-		"algorithm": algorithmLine(d, &c.Algorithm),
-	}}.Parse(d)
+		"limit":     limitLine(&c.Limit),
+		"algorithm": algorithmLine(&c.Algorithm),
+	}}.Parse(p.Dispenser)
 	if err != nil {
 		return err
 	}
@@ -297,23 +295,17 @@ func (p *zoneParser) compare(args []string) error {
 	return nil
 }
 
-// events parses the number of events per window.
-func (p *zoneParser) events(args []string) (err error) {
-	if p.zone.MaxEvents, err = ParseEvents(args[0]); err != nil {
-		return p.WrapErr(err)
+// parseMaxEvents parses the number of events per window in the syntax of caddy-ratelimit.
+func parseMaxEvents(args []string) (int64, error) {
+	n, err := ParseEvents(args[0])
+	if err == nil && n == 0 {
+		err = errors.New("0 events admit nothing: use `limit block` instead of events and window to reject every request")
 	}
-	if p.zone.MaxEvents == 0 {
-		return p.Errf("0 events admit nothing: use `limit block` instead of events and window to reject every request")
-	}
-	return nil
+	return n, err
 }
 
-// window parses the length of the window.
-func (p *zoneParser) window(args []string) error {
+// parseLegacyWindow parses the length of that window.
+func parseLegacyWindow(args []string) (caddy.Duration, error) {
 	w, err := parseWindow(args[0])
-	if err != nil {
-		return p.WrapErr(err)
-	}
-	p.zone.Window = caddy.Duration(w)
-	return nil
+	return caddy.Duration(w), err
 }

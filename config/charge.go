@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
@@ -200,21 +198,17 @@ func (z *Zone) Charges() bool {
 }
 
 // chargeLine is the subdirective with a charge.
-func chargeLine(d *caddyfile.Dispenser, c **Charge) subdirective.Line {
-	return subdirective.Line{Usage: chargeUsage, Min: 1, Max: subdirective.AnyNumber, Parse: func(args []string) (err error) {
-		if *c, err = parseCharge(args); err != nil {
-			return d.WrapErr(err)
-		}
-		return nil
-	}}
+func chargeLine(c **Charge) subdirective.Line {
+	return subdirective.Value(chargeUsage, 1, subdirective.AnyNumber, c, parseCharge)
 }
 
 // chargeMaxLine is the subdirective with the highest charge.
-func chargeMaxLine(d *caddyfile.Dispenser, most *int64) subdirective.Line {
-	return subdirective.Line{Usage: "charge_max <n>", Min: 1, Max: 1, Parse: func(args []string) (err error) {
-		if *most, err = ParseEvents(args[0]); err != nil || *most < 1 {
-			return d.Errf("%q is not the most that a response is charged: use a number from 1", args[0])
+func chargeMaxLine(most *int64) subdirective.Line {
+	return subdirective.Value("charge_max <n>", 1, 1, most, func(args []string) (int64, error) {
+		n, err := ParseEvents(args[0])
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("%q is not the most that a response is charged: use a number from 1", args[0])
 		}
-		return nil
-	}}
+		return n, nil
+	})
 }

@@ -1,9 +1,8 @@
 package config
 
 import (
+	"errors"
 	"fmt"
-
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
@@ -20,12 +19,12 @@ func CheckConcurrent(n int) error {
 }
 
 // concurrentLine is a subdirective with a number of requests at once.
-func concurrentLine(d *caddyfile.Dispenser, n *int) subdirective.Line {
-	l := subdirective.Number(d, "concurrent", 1, MaxConcurrent, n)
+func concurrentLine(n *int) subdirective.Line {
+	l := subdirective.Number("concurrent", 1, MaxConcurrent, n)
 	parse := l.Parse
 	l.Parse = func(args []string) error {
 		if args[0] == "0" {
-			return d.Errf("concurrent 0 admits nothing: use `limit block` to reject every request")
+			return errors.New("concurrent 0 admits nothing: use `limit block` to reject every request")
 		}
 		return parse(args)
 	}

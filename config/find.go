@@ -8,8 +8,14 @@ import (
 	"slices"
 )
 
+// A Found is a handler in a configuration of Caddy.
+type Found struct {
+	*Handler
+	Around []any // the matchers of the routes around it, as decoded JSON, the outermost first
+}
+
 // Find returns the settings of the app and of all handlers in a configuration of Caddy, which is JSON.
-func Find(text []byte) (app *App, handlers []*Handler, err error) {
+func Find(text []byte) (app *App, handlers []Found, err error) {
 	var whole struct {
 		Apps struct {
 			RateLimit *App `json:"rate_limit"`
@@ -24,26 +30,29 @@ func Find(text []byte) (app *App, handlers []*Handler, err error) {
 	if app = whole.Apps.RateLimit; app == nil {
 		app = new(App)
 	}
-	handlers, err = findHandlers(nil, whole.Apps.HTTP)
+	handlers, err = findHandlers(nil, whole.Apps.HTTP, nil)
 	return app, handlers, err
 }
 
-// findHandlers appends the handlers in a value, in a fixed order.
-func findHandlers(found []*Handler, in any) (_ []*Handler, err error) {
+// findHandlers appends the handlers in a value, in a fixed order. around are the matchers around it.
+func findHandlers(found []Found, in any, around []any) (_ []Found, err error) {
 	switch v := in.(type) {
 	case []any:
 		for _, element := range v {
-			if found, err = findHandlers(found, element); err != nil {
+			if found, err = findHandlers(found, element, around); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		if v["handler"] == "rate_limit" {
 			h, err := handlerOf(v)
-			return append(found, h), err
+			return append(found, Found{h, around}), err
+		}
+		if _, isRoute := v["handle"]; isRoute && v["match"] != nil {
+			around = append(slices.Clip(around), v["match"])
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if found, err = findHandlers(found, v[name]); err != nil {
+			if found, err = findHandlers(found, v[name], around); err != nil {
 				return nil, err
 			}
 		}

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
@@ -63,15 +61,15 @@ func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 const rejectHeaderUsage = "reject_header <name> <value>"
 
 // rejectHeaderLine is a subdirective with a header of rejections. Repeated names have several values.
-func rejectHeaderLine(d *caddyfile.Dispenser, headers *map[string][]string) subdirective.Line {
+func rejectHeaderLine(headers *map[string][]string) subdirective.Line {
 	l := subdirective.Line{Usage: rejectHeaderUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true}
 	l.Parse = func(args []string) error {
 		if len(args) > 2 {
-			return d.Errf("wrong number of arguments, because a value is one word: use `%s`, with quotes around a value "+
+			return fmt.Errorf("wrong number of arguments, because a value is one word: use `%s`, with quotes around a value "+
 				"with spaces", rejectHeaderUsage)
 		}
 		if err := CheckRejectHeader(args[0], args[1]); err != nil {
-			return d.WrapErr(err)
+			return err
 		}
 		if *headers == nil {
 			*headers = make(map[string][]string)

@@ -1,11 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
@@ -29,19 +29,13 @@ func CheckWait(w *caddy.Duration) error {
 }
 
 // waitLine is a subdirective with how long requests wait.
-func waitLine(d *caddyfile.Dispenser, wait **caddy.Duration) subdirective.Line {
+func waitLine(wait **caddy.Duration) subdirective.Line {
 	w := new(caddy.Duration)
-	l := subdirective.Duration(d, "wait", true, w)
+	l := subdirective.Duration("wait", true, w)
 	parse := l.Parse
 	l.Parse = func(args []string) error {
-		if err := parse(args); err != nil {
-			return err
-		}
-		if err := CheckWait(w); err != nil {
-			return d.WrapErr(err)
-		}
 		*wait = w
-		return nil
+		return cmp.Or(parse(args), CheckWait(w))
 	}
 	return l
 }

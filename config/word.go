@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -59,7 +57,7 @@ func unknownWord(setting, value string) error {
 }
 
 // wordLine is a subdirective with one of the words of a setting.
-func wordLine(d *caddyfile.Dispenser, setting string, word *string) subdirective.Line {
+func wordLine(setting string, word *string) subdirective.Line {
 	usage := setting + " " + strings.Join(words[setting], " | ")
-	return subdirective.Word(d, usage, func(value string) error { return CheckWord(setting, value) }, word)
+	return subdirective.Word(usage, func(value string) error { return CheckWord(setting, value) }, word)
 }

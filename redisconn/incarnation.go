@@ -32,12 +32,6 @@ func (i *incarnation) MarshalBinary() ([]byte, error) {
 	return strconv.AppendUint(nil, uint64(*i), 10), nil
 }
 
-// parseIncarnation reads the sections server and replication of INFO. It returns 0 when they name
-// no process.
-func parseIncarnation(info string) incarnation {
-	return incarnationOfProcess(infoField(info, "run_id"), info)
-}
-
 // incarnationOfProcess returns the incarnation of a process from the section replication of its INFO.
 func incarnationOfProcess(process, info string) incarnation {
 	if process == "" {

@@ -14,6 +14,11 @@ import (
 // echo is a script that returns its argument.
 var echo = NewScript(`return ARGV[1]`)
 
+// parseIncarnation reads the sections server and replication of INFO.
+func parseIncarnation(info string) incarnation {
+	return incarnationOfProcess(infoField(info, "run_id"), info)
+}
+
 // incarnationOf returns the incarnation that answers a call, as soon as one does.
 func incarnationOf(t *testing.T, c *Client, key string) uint64 {
 	t.Helper()

@@ -22,23 +22,13 @@ type Difference struct {
 func Diff(from, to *Document) []Difference {
 	d := differ{list: []Difference{}}
 	for _, name := range bothNames(from.Zones, to.Zones) {
-		before, isBefore := from.Zones[name]
-		after, isAfter := to.Zones[name]
-		d.compare(strictjson.Child("zones", name), present(before, isBefore), present(after, isAfter))
+		d.compare(strictjson.Child("zones", name), from.Zones[name], to.Zones[name])
 	}
 	compareLists(&d, "overrides", from.Overrides, to.Overrides)
 	compareLists(&d, "tiers", from.Tiers, to.Tiers)
 	compareLists(&d, "access", from.Access, to.Access)
-	d.compare("emergency", present(from.Emergency, from.Emergency != nil), present(to.Emergency, to.Emergency != nil))
+	d.compare("emergency", from.Emergency, to.Emergency)
 	return d.list
-}
-
-// present returns v, or nil if it is not there.
-func present(v any, is bool) any {
-	if !is {
-		return nil
-	}
-	return v
 }
 
 func bothNames[V any](a, b map[string]V) []string {
@@ -52,16 +42,14 @@ func compareLists[E ListEntry](d *differ, list string, from, to []E) {
 	gone, come := Replaced(from, changes)
 	before, after := byID(gone), byID(come)
 	for _, id := range bothNames(before, after) {
-		b, isBefore := before[id]
-		a, isAfter := after[id]
-		d.compare(strictjson.Child(list, id), present(b, isBefore), present(a, isAfter))
+		d.compare(strictjson.Child(list, id), before[id], after[id])
 	}
 }
 
 // A differ collects differences.
 type differ struct{ list []Difference }
 
-// compare compares two values of the model, nil for absent ones.
+// compare compares two values of the model, which are nil pointers where they are absent.
 func (d *differ) compare(path string, from, to any) {
 	if !reflect.DeepEqual(from, to) {
 		d.compareJSON(path, plain(from), plain(to))

@@ -61,6 +61,9 @@ type ListEntry interface {
 	// Common returns what all entries have.
 	Common() *Entry
 
+	// OfKey returns the key that the entry is about, nil if it is about an address.
+	OfKey() *Key
+
 	// about returns what the entry is about. No two entries of a list are about the same.
 	about() subject
 
@@ -69,6 +72,15 @@ type ListEntry interface {
 
 // Common returns e. Entries of lists embed it.
 func (e *Entry) Common() *Entry { return e }
+
+// OfKey implements ListEntry.
+func (o *Override) OfKey() *Key { return &o.Key }
+
+// OfKey implements ListEntry.
+func (a *TierAssignment) OfKey() *Key { return &a.Key }
+
+// OfKey implements ListEntry.
+func (a *AccessEntry) OfKey() *Key { return a.Key }
 
 func (o *Override) about() subject       { return o.Key.subject(o.Endpoint) }
 func (a *TierAssignment) about() subject { return a.Key.subject("") }

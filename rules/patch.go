@@ -22,24 +22,19 @@ type EmergencyPatch struct {
 // NewPatch returns what leads from one document to another. What they share stays as it is.
 func NewPatch(from, to *Document) *Patch {
 	p := &Patch{
+		Zones:     make(map[string]*Zone),
 		Overrides: Splices(from.Overrides, to.Overrides),
 		Tiers:     Splices(from.Tiers, to.Tiers),
 		Access:    Splices(from.Access, to.Access),
 	}
-	zone := func(name string, z *Zone) {
-		if p.Zones == nil {
-			p.Zones = make(map[string]*Zone)
-		}
-		p.Zones[name] = z
-	}
 	for name, z := range to.Zones {
 		if known, found := from.Zones[name]; !found || known != z {
-			zone(name, z)
+			p.Zones[name] = z
 		}
 	}
 	for name := range from.Zones {
 		if _, found := to.Zones[name]; !found {
-			zone(name, nil)
+			p.Zones[name] = nil
 		}
 	}
 	if from.Emergency != to.Emergency {
@@ -57,10 +52,8 @@ func (p *Patch) Entries() int {
 func (p *Patch) Apply(d *Document) (*Document, error) {
 	changed := &Document{Zones: d.Zones, Emergency: d.Emergency}
 	if len(p.Zones) > 0 {
-		changed.Zones = maps.Clone(d.Zones)
-		if changed.Zones == nil {
-			changed.Zones = make(map[string]*Zone)
-		}
+		changed.Zones = make(map[string]*Zone)
+		maps.Copy(changed.Zones, d.Zones)
 		maps.Copy(changed.Zones, p.Zones)
 		maps.DeleteFunc(changed.Zones, func(_ string, z *Zone) bool { return z == nil })
 		if len(changed.Zones) == 0 {

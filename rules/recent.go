@@ -31,19 +31,16 @@ func (r *recentChanges) note(from, to *Version) {
 	if to.Number != from.Number+1 || from.Number > 0 && to.Lineage != from.Lineage {
 		return
 	}
-	c := &recentChange{withoutDocument(to), new(Document), new(Document)}
+	c := &recentChange{to.WithoutDocument(), new(Document), new(Document)}
 	p := NewPatch(from.Document, to.Document)
-	for name, z := range p.Zones {
-		setZone(c.after, name, z)
-		setZone(c.before, name, from.Document.Zones[name])
-	}
+	c.before.Zones, c.after.Zones = zonesOf(from.Document, p.Zones), zonesOf(to.Document, p.Zones)
 	c.before.Overrides, c.after.Overrides = Replaced(from.Document.Overrides, p.Overrides)
 	c.before.Tiers, c.after.Tiers = Replaced(from.Document.Tiers, p.Tiers)
 	c.before.Access, c.after.Access = Replaced(from.Document.Access, p.Access)
 	if p.Emergency != nil {
 		c.before.Emergency, c.after.Emergency = from.Document.Emergency, to.Document.Emergency
 	}
-	if c.before.size()+c.after.size() > largestRecent {
+	if c.before.Entries()+c.after.Entries() > largestRecent {
 		return
 	}
 	r.mu.Lock()
@@ -57,17 +54,12 @@ func (r *recentChanges) note(from, to *Version) {
 	}
 }
 
-func setZone(d *Document, name string, z *Zone) {
-	if z == nil {
-		return
-	}
-	if d.Zones == nil {
-		d.Zones = make(map[string]*Zone)
-	}
-	d.Zones[name] = z
+// zonesOf returns the zones of a document that a patch changes.
+func zonesOf(d *Document, patched map[string]*Zone) map[string]*Zone {
+	zones := maps.Clone(d.Zones)
+	maps.DeleteFunc(zones, func(name string, _ *Zone) bool { _, is := patched[name]; return !is })
+	return zones
 }
-
-func (d *Document) size() int { return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access) }
 
 // of returns the change of a version, nil if it is not remembered.
 func (r *recentChanges) of(v *Version) *recentChange {

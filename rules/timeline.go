@@ -30,7 +30,7 @@ func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timelin
 		return t, w.unavailable(err)
 	}
 	r := &timelineReader{w, s, latest.Document}
-	for i, v := range append([]*Version{withoutDocument(latest)}, history...) {
+	for i, v := range append([]*Version{latest.WithoutDocument()}, history...) {
 		if i == most || ctx.Err() != nil {
 			t.More = true
 			break
@@ -50,12 +50,6 @@ func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timelin
 	return t, nil
 }
 
-func withoutDocument(v *Version) *Version {
-	without := *v
-	without.Document = nil
-	return &without
-}
-
 // A timelineReader reads what versions did to a subject, the newest first.
 type timelineReader struct {
 	watcher  *Watcher
@@ -72,29 +66,20 @@ func (r *timelineReader) read(ctx context.Context, v *Version) ([]Touch, error) 
 	if !r.subject.mayBeIn(v.Summary) {
 		return r.subject.touches(v, new(Document), new(Document)), nil
 	}
-	after, err := r.document, error(nil)
+	after := r.document
 	if after == nil {
-		if after, err = r.documentOf(ctx, v.Number); err != nil {
+		complete, err := r.watcher.Version(ctx, v.Number)
+		if err != nil {
 			return nil, err
 		}
+		after = complete.Document
 	}
-	before, err := r.documentOf(ctx, v.Number-1)
+	before, err := r.watcher.Version(ctx, v.Number-1)
 	if err != nil {
 		return nil, err
 	}
-	r.document = before
-	return r.subject.touches(v, before, after), nil
-}
-
-func (r *timelineReader) documentOf(ctx context.Context, number int64) (*Document, error) {
-	if number == 0 {
-		return new(Document), nil
-	}
-	v, err := r.watcher.store.Version(ctx, number)
-	if err != nil {
-		return nil, err
-	}
-	return v.Document, nil
+	r.document = before.Document
+	return r.subject.touches(v, before.Document, after), nil
 }
 
 // mayBeIn reports whether a version with a summary may have changed anything of s. Summaries name the

@@ -114,7 +114,7 @@ func TestTimelineFromMemory(t *testing.T) {
 		before, err := w.Timeline(t.Context(), &Subject{Zone: "user"}, 100)
 		store.set(func() {
 			for i, v := range store.versions {
-				store.versions[i] = withoutDocument(v)
+				store.versions[i] = v.WithoutDocument()
 			}
 		})
 		after, lost := w.Timeline(t.Context(), &Subject{Zone: "user"}, 100)

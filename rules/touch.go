@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -102,24 +103,18 @@ func (s *Subject) isKey(name *Key, stored string) bool {
 	return name != nil && name.Zone == s.Zone && (s.Is == nil || s.Is(*name, stored))
 }
 
-// about reports whether an entry is about the subject.
-func (s *Subject) about(e any) bool {
-	switch e := e.(type) {
-	case *Override:
-		return e != nil && s.isKey(&e.Key, "")
-	case *TierAssignment:
-		return e != nil && s.isKey(&e.Key, "")
-	case *AccessEntry:
-		return e != nil && (s.isKey(e.Key, "") || e.Address != "" && (s.At == nil || s.At(e.Address)))
-	}
-	return false
+// isAt reports whether an entry is about an address that has the client, or any if the zone is wanted.
+func (s *Subject) isAt(e any) bool {
+	a, isAccess := e.(*AccessEntry)
+	return isAccess && a.Address != "" && (s.At == nil || s.At(a.Address))
 }
 
 // entriesOf returns the entries of a list that are about s, by ID.
 func entriesOf[E ListEntry](s *Subject, list []E) map[string]E {
+	var none E // nil
 	found := make(map[string]E)
 	for _, e := range list {
-		if s.about(e) {
+		if e != none && (s.isKey(e.OfKey(), "") || s.isAt(e)) {
 			found[e.Common().ID] = e
 		}
 	}
@@ -153,26 +148,20 @@ func touched[E ListEntry](s *Subject, v *Version, what string, from, to []E) (al
 }
 
 // newTouch returns what was done to an entry.
-func newTouch(what, did string, entry any) (t Touch) {
-	t = Touch{What: what, Did: did}
-	var common *Entry
-	switch e := entry.(type) {
+func newTouch[E ListEntry](what, did string, entry E) Touch {
+	common := entry.Common()
+	t := Touch{What: what, Did: did, Entry: common.ID, Reason: common.Reason, Key: *cmp.Or(entry.OfKey(), new(Key))}
+	switch e := any(entry).(type) {
 	case *Override:
-		common, t.Key, t.Endpoint, t.Text = &e.Entry, e.Key, e.Endpoint, e.Limit
+		t.Endpoint, t.Text = e.Endpoint, e.Limit
 		if e.Limit == "" {
 			t.Text = "x" + summaryText(e.Multiplier)
 		}
 	case *TierAssignment:
-		common, t.Key, t.Text = &e.Entry, e.Key, e.Tier
+		t.Text = e.Tier
 	case *AccessEntry:
-		common, t.Text = &e.Entry, e.Action
-		if e.Key != nil {
-			t.Key = *e.Key
-		} else {
-			t.Text += " " + e.Address
-		}
+		t.Text = strings.TrimSpace(e.Action + " " + e.Address)
 	}
-	t.Entry, t.Reason = common.ID, common.Reason
 	if until := common.ExpiresAt; until != nil && did != Ended && did != Expired {
 		t.Text += " until " + until.UTC().Format(time.RFC3339)
 	}

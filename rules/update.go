@@ -109,16 +109,12 @@ func (w *Watcher) written(ctx context.Context, v *Version) bool {
 // 0 has the empty document. The error is ErrNotFound when the store does not keep the version any
 // more.
 func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Written, error) {
-	old := &Version{Document: new(Document)}
-	if number != 0 {
-		var err error
-		old, err = w.store.Version(ctx, number)
-		if errors.Is(err, ErrNotFound) {
-			return nil, err
-		}
-		if err != nil {
-			return nil, w.unavailable(err)
-		}
+	old, err := w.Version(ctx, number)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, err
+	case err != nil:
+		return nil, w.unavailable(err)
 	}
 	c.Note = cmp.Or(c.Note, fmt.Sprintf("rollback to version %d", number))
 	c.Apply = func(d *Document) error {

@@ -29,6 +29,13 @@ type Version struct {
 	Document *Document `json:"document,omitempty"`
 }
 
+// WithoutDocument returns v as stores keep it beside its document.
+func (v *Version) WithoutDocument() *Version {
+	without := *v
+	without.Document = nil
+	return &without
+}
+
 // The values of Action.Kind.
 const (
 	Reset    = "reset"     // the key has its full limit again

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,6 +134,18 @@ func (w *Watcher) FailedPolls() int64 { return w.failed.Load() }
 // Store returns the store that is watched, to read older versions.
 func (w *Watcher) Store() Store { return w.store }
 
+// Version returns a version: that in force, or one of the store, whose error it returns. Version 0 has
+// no rules.
+func (w *Watcher) Version(ctx context.Context, number int64) (*Version, error) {
+	switch latest := w.Latest(); number {
+	case latest.Number:
+		return latest, nil
+	case 0:
+		return &Version{Document: new(Document)}, nil
+	}
+	return w.store.Version(ctx, number)
+}
+
 // Close ends the watcher and closes the store. Subscribers are not called any more when it
 // returns.
 func (w *Watcher) Close() error {
@@ -156,14 +169,7 @@ func (w *Watcher) Subscribe(f func(Transition)) (cancel func()) {
 		f(Transition{From: w.Latest(), To: w.Latest()})
 	})
 	return func() {
-		w.do(func() {
-			for i, s := range w.subs {
-				if s == sub {
-					w.subs = append(w.subs[:i:i], w.subs[i+1:]...)
-					return
-				}
-			}
-		})
+		w.do(func() { w.subs = slices.DeleteFunc(w.subs, func(s *func(Transition)) bool { return s == sub }) })
 	}
 }
 
@@ -390,10 +396,8 @@ func (w *Watcher) unavailable(err error) error {
 
 // sleep waits, until ctx ends at most.
 func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

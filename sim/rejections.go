@@ -52,12 +52,6 @@ func (k *rejections) add(r Request, ok bool) {
 	key.longest = max(key.longest, int64(r.At-key.since))
 }
 
-// report returns the keys that are rejected most: first the one that is rejected first. least are
-// the least limits of the keys, if they are known.
-func (k *rejections) report(top int, name func(Key) string, least []int64) []KeyOutcome {
-	return k.outcomes(k.most(top), name, least)
-}
-
 // most returns the keys that are rejected most, the one that is rejected first in front.
 func (k *rejections) most(top int) []Key {
 	var hit []Key
@@ -74,7 +68,7 @@ func (k *rejections) most(top int) []Key {
 	return hit
 }
 
-// outcomes describes keys.
+// outcomes describes keys. least are their least limits, if they are known.
 func (k *rejections) outcomes(hit []Key, name func(Key) string, least []int64) []KeyOutcome {
 	outcomes := make([]KeyOutcome, 0, len(hit))
 	for _, n := range hit {

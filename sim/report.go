@@ -95,7 +95,7 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	r.Touches = s.touches(sorted)
 	r.Recommends = recommended(r.Touches)
 	r.Burst = s.withBurst(r.Recommends)
-	r.Keys = s.rejections.report(top, name, least)
+	r.Keys = s.rejections.outcomes(s.rejections.most(top), name, least)
 	for i, m := range s.times.minutes {
 		if m.Rejected > 0 && (r.Worst == nil || m.Rejected > r.Worst.Rejected) {
 			r.Worst = &s.times.minutes[i]

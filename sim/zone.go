@@ -112,9 +112,6 @@ func (z *Zone) hand(r Request) {
 // KeyOf returns the key that has a number in the study.
 func (z *Zone) KeyOf(k Key) Key { return z.names[k] }
 
-// Chosen returns the number of the limit of the study.
-func (z *Zone) Chosen() int { return z.chosen }
-
 func (s *Sum) requests() int64 { return s.Admitted + s.Rejected }
 
 // decide decides a request by its limit.

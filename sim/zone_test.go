@@ -98,8 +98,8 @@ func TestZoneOfOneCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := z.Report("user", 1, func(Key) string { return "k" })
-	if r.Limits[0].RequestsRejected != 1 || r.Limits[1].RequestsRejected != 2 || z.Chosen() != 1 {
-		t.Errorf("%+v, studied %d: want 1 and 2 rejected, and the second studied", r.Limits, z.Chosen())
+	if r.Limits[0].RequestsRejected != 1 || r.Limits[1].RequestsRejected != 2 || z.chosen != 1 {
+		t.Errorf("%+v, studied %d: want 1 and 2 rejected, and the second studied", r.Limits, z.chosen)
 	}
 	if a := r.Agrees; a == nil || a.Decisions != 7 || a.Equal != 5 || a.OffByMinute != 2 {
 		t.Errorf("agreement = %+v, want 5 of 7, off by 2", a)

@@ -74,7 +74,7 @@ func (m *figures) read(log string, s *sim.Study) (seconds float64, err error) {
 		add = s.Add
 	}
 	keys := new(sim.Keys)
-	source := logs.Source{Name: log, Lines: lines, Format: logs.NewJSON(logs.CaddyFields)}
+	source := logs.Source{Name: log, Lines: lines, Format: logs.NewJSON(logs.CaddyFields, logs.Keys("request.client_ip", ""))}
 	if _, err := logs.Read([]logs.Source{source}, keys, 0, 0, add); err != nil {
 		return 0, err
 	}

@@ -123,7 +123,11 @@ func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules
 	if e != nil {
 		note = e.Reason
 	}
-	answer, err := updateFor(p, r, note, func(d *rules.Document) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	answer, err := updateFor(c, r, note, func(d *rules.Document) error {
 		d.Emergency = e
 		return nil
 	})
@@ -131,7 +135,7 @@ func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules
 		return rulesError(err)
 	}
 	if answer.DryRun {
-		answerWritten(w, answer)
+		writeJSON(w, http.StatusOK, answer)
 		return nil
 	}
 	w.Header().Set("ETag", etag(answer.Version))

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,7 @@ type entryResource[E rules.ListEntry] struct {
 	example string
 	list    func(*rules.Document) *[]E
 	newE    func() E
-	key     func(E) *rules.Key // nil: it is about an address
-	counted bool               // the entries are about keys that the store counts
+	counted bool // the entries are about keys that the store counts
 }
 
 var (
@@ -36,7 +36,6 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "limit": "5000/1m", "expires_in": "2h", "reason": "launch day"}`,
 		list:    func(d *rules.Document) *[]*rules.Override { return &d.Overrides },
 		newE:    func() *rules.Override { return new(rules.Override) },
-		key:     func(o *rules.Override) *rules.Key { return &o.Key },
 		counted: true,
 	}
 	tierEntries = &entryResource[*rules.TierAssignment]{
@@ -44,7 +43,6 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "tier": "pro"}`,
 		list:    func(d *rules.Document) *[]*rules.TierAssignment { return &d.Tiers },
 		newE:    func() *rules.TierAssignment { return new(rules.TierAssignment) },
-		key:     func(a *rules.TierAssignment) *rules.Key { return &a.Key },
 		counted: true,
 	}
 	accessEntries = &entryResource[*rules.AccessEntry]{
@@ -52,47 +50,34 @@ var (
 		example: `{"action": "deny", "address": "192.0.2.0/24", "expires_in": "1h", "reason": "scraper"}`,
 		list:    func(d *rules.Document) *[]*rules.AccessEntry { return &d.Access },
 		newE:    func() *rules.AccessEntry { return new(rules.AccessEntry) },
-		key:     func(a *rules.AccessEntry) *rules.Key { return a.Key },
 	}
 )
 
-// zone returns the name of the zone that an entry is about, "" if it is about an address.
-func (s *entryResource[E]) zone(e E) string {
-	if key := s.key(e); key != nil {
-		return key.Zone
-	}
-	return ""
-}
-
 func (s *entryResource[E]) collection() methods {
-	return methods{http.MethodGet: s.getAll, http.MethodPost: s.post, http.MethodDelete: s.deleteByKey}
+	return methods{http.MethodGet: answering(s.getAll), http.MethodPost: running(s.post), http.MethodDelete: answering(s.deleteByKey)}
 }
 
 func (s *entryResource[E]) element() methods {
-	return methods{http.MethodGet: s.get, http.MethodPatch: s.patch, http.MethodDelete: s.delete}
+	return methods{http.MethodGet: answering(s.get), http.MethodPatch: running(s.patch), http.MethodDelete: answering(s.delete)}
 }
 
 // getAll answers GET with the entries from after on, of one zone if the query names it, in the order
 // that it names.
-func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func (s *entryResource[E]) getAll(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	limit, err := queryInt(r, "limit", DefaultEntries, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limit = min(limit, MaxEntries)
 	v := c.Watcher().Latest()
 	entries, err := sorted(*s.list(v.Document), r.URL.Query().Get("sort"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if after := r.URL.Query().Get("after"); after != "" {
 		i := s.index(entries, after)
 		if i < 0 {
-			return s.notFound(after)
+			return nil, s.notFound(after)
 		}
 		entries = entries[i+1:]
 	}
@@ -100,7 +85,7 @@ func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Requ
 	listed, next := make([]E, 0, min(len(entries), int(limit))), ""
 	for _, e := range entries {
 		switch {
-		case e.Common().Expired(now), zone != "" && s.zone(e) != zone:
+		case e.Common().Expired(now), zone != "" && cmp.Or(e.OfKey(), new(rules.Key)).Zone != zone:
 			continue
 		case len(listed) == int(limit):
 			next = listed[len(listed)-1].Common().ID
@@ -115,8 +100,7 @@ func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Requ
 		answer["next"] = next
 	}
 	w.Header().Set("ETag", etag(v.Number))
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // count returns how many entries are in force at now.
@@ -139,24 +123,19 @@ func (s *entryResource[E]) notFound(id string) error {
 }
 
 // get answers GET of an entry.
-func (s *entryResource[E]) get(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func (s *entryResource[E]) get(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	v := c.Watcher().Latest()
 	entries := *s.list(v.Document)
 	i, err := s.present(entries, r.PathValue("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.Header().Set("ETag", etag(v.Number))
-	writeJSON(w, http.StatusOK, entries[i])
-	return nil
+	return entries[i], nil
 }
 
 // post answers POST, which adds an entry.
-func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) post(c Running, w http.ResponseWriter, r *http.Request) error {
 	object, err := readObject(w, r, s.example, mediaJSON)
 	if err != nil {
 		return err
@@ -164,11 +143,7 @@ func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Reques
 	if err := takeExpiry(object, time.Now()); err != nil {
 		return badBody(err, s.example)
 	}
-	c, err := runningOf(p)
-	if err == nil {
-		err = nameByHash(r.Context(), c, object)
-	}
-	if err != nil {
+	if err := nameByHash(r.Context(), c, object); err != nil {
 		return err
 	}
 	added := s.newE()
@@ -179,7 +154,7 @@ func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Reques
 	if common.ID == "" {
 		common.ID = rules.NewID()
 	}
-	written, answer, err := s.change(p, r, common.ID, common.Reason, func(entries []E) ([]E, error) {
+	written, answer, err := s.change(c, r, common.ID, common.Reason, func(entries []E) ([]E, error) {
 		if s.index(entries, common.ID) >= 0 {
 			return nil, apiError(http.StatusConflict, "there is an entry %q already: use PATCH /rate_limit/%s/%s to change it",
 				common.ID, s.name, common.ID)
@@ -199,12 +174,12 @@ func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Reques
 		status = http.StatusCreated
 		w.Header().Set("Location", "/rate_limit/"+s.name+"/"+common.ID)
 	}
-	s.write(p, w, r, status, written, answer)
+	s.write(c, w, r, status, written, answer)
 	return nil
 }
 
 // patch answers PATCH of an entry, which is a JSON merge patch.
-func (s *entryResource[E]) patch(p Process, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) patch(c Running, w http.ResponseWriter, r *http.Request) error {
 	patch, err := readObject(w, r, s.example, mediaJSON, mediaMergePatch)
 	if err != nil {
 		return err
@@ -213,7 +188,7 @@ func (s *entryResource[E]) patch(p Process, w http.ResponseWriter, r *http.Reque
 		return badBody(err, s.example)
 	}
 	id := r.PathValue("id")
-	written, answer, err := s.change(p, r, id, "", func(entries []E) ([]E, error) {
+	written, answer, err := s.change(c, r, id, "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, id)
 		if err != nil {
 			return nil, err
@@ -231,7 +206,7 @@ func (s *entryResource[E]) patch(p Process, w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
-	s.write(p, w, r, http.StatusOK, written, answer)
+	s.write(c, w, r, http.StatusOK, written, answer)
 	return nil
 }
 
@@ -245,8 +220,8 @@ func (s *entryResource[E]) present(entries []E, id string) (int, error) {
 }
 
 // delete answers DELETE of an entry.
-func (s *entryResource[E]) delete(p Process, w http.ResponseWriter, r *http.Request) error {
-	_, answer, err := s.change(p, r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
+func (s *entryResource[E]) delete(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+	_, answer, err := s.change(c, r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, r.PathValue("id"))
 		if err != nil {
 			return nil, err
@@ -254,24 +229,23 @@ func (s *entryResource[E]) delete(p Process, w http.ResponseWriter, r *http.Requ
 		return slices.Delete(entries, i, i+1), nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answerWritten(w, answer)
-	return nil
+	return answerWritten(w, answer), nil
 }
 
 // deleteByKey answers DELETE of a list, which removes the entry about what the body names.
-func (s *entryResource[E]) deleteByKey(p Process, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) deleteByKey(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	object, err := readObject(w, r, s.example, mediaJSON)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	about := s.newE()
 	if err := strictjson.Convert(object, about); err != nil {
-		return badBody(err, s.example)
+		return nil, badBody(err, s.example)
 	}
 	about.Common().ID = "" // which no entry has
-	_, answer, err := s.change(p, r, "", "", func(entries []E) ([]E, error) {
+	_, answer, err := s.change(c, r, "", "", func(entries []E) ([]E, error) {
 		found := rules.Other(entries, about, time.Now())
 		if found == *new(E) {
 			return nil, apiError(http.StatusNotFound, "there is no such entry: use GET /rate_limit/%s to see which there are", s.name)
@@ -280,22 +254,21 @@ func (s *entryResource[E]) deleteByKey(p Process, w http.ResponseWriter, r *http
 		return slices.Delete(entries, i, i+1), nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answerWritten(w, answer)
-	return nil
+	return answerWritten(w, answer), nil
 }
 
 // change writes a version in which apply has changed the list, and returns the entry with an ID as
 // it is then, if there is one. note is that of the version unless the query has one.
-func (s *entryResource[E]) change(p Process, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
+func (s *entryResource[E]) change(c Running, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
 	written E, answer *WrittenVersion, err error,
 ) {
 	var changed *[]E
 	if r.URL.Query().Has("note") || len(note) > rules.MaxReason { // too long a reason is reported as such
 		note = ""
 	}
-	answer, err = updateFor(p, r, note, func(d *rules.Document) error {
+	answer, err = updateFor(c, r, note, func(d *rules.Document) error {
 		changed = s.list(d)
 		entries, err := apply(*changed)
 		if err == nil {
@@ -337,23 +310,21 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 // write answers with an entry, or with what a dry run would change, with the limits that it results
 // in, and with warnings about it.
 func (s *entryResource[E]) write(
-	p Process, w http.ResponseWriter, r *http.Request, status int, written E, answer *WrittenVersion,
+	c Running, w http.ResponseWriter, r *http.Request, status int, written E, answer *WrittenVersion,
 ) {
 	var beside struct {
 		Limits   []OverriddenLimit `json:"limits,omitempty"`
 		Warnings []string          `json:"warnings,omitempty"`
 	}
-	if c := p.Running(); c != nil {
-		if key := s.key(written); key != nil {
-			beside.Warnings = c.Doubts(r.Context(), *key, s.counted)
-		}
-		if o, ok := any(written).(*rules.Override); ok {
-			beside.Limits = c.Overridden(o)
-		}
+	if key := written.OfKey(); key != nil {
+		beside.Warnings = c.Doubts(r.Context(), *key, s.counted)
+	}
+	if o, ok := any(written).(*rules.Override); ok {
+		beside.Limits = c.Overridden(o)
 	}
 	if answer.DryRun {
 		answer.Limits, answer.Warnings = beside.Limits, beside.Warnings
-		answerWritten(w, answer)
+		writeJSON(w, http.StatusOK, answer)
 		return
 	}
 	w.Header().Set("ETag", etag(answer.Version))

@@ -128,19 +128,10 @@ type ExplainedResponse struct {
 }
 
 // postExplain answers POST /rate_limit/explain.
-func postExplain(p Process, w http.ResponseWriter, r *http.Request) error {
+func postExplain(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body ExplainRequest
 	if err := readJSON(w, r, &body, exampleExplain); err != nil {
-		return err
+		return nil, err
 	}
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
-	answer, err := c.Explain(r.Context(), &body)
-	if err != nil {
-		return apiError(http.StatusBadRequest, "%w", err)
-	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return orMistake(c.Explain(r.Context(), &body))
 }

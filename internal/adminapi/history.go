@@ -91,23 +91,19 @@ const (
 )
 
 // postHistory answers POST /rate_limit/history.
-func postHistory(p Process, w http.ResponseWriter, r *http.Request) error {
+func postHistory(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	body := HistoryRequest{Limit: DefaultEvents, Versions: DefaultHistoryVersions}
 	if err := readJSON(w, r, &body, exampleHistory); err != nil {
-		return err
+		return nil, err
 	}
 	for name, n := range map[string]int{"limit": body.Limit, "versions": body.Versions} {
 		if n < 1 || n > MaxEvents {
-			return apiError(http.StatusBadRequest, "%s is %d: use 1 to %d", name, n, MaxEvents)
+			return nil, apiError(http.StatusBadRequest, "%s is %d: use 1 to %d", name, n, MaxEvents)
 		}
-	}
-	c, err := runningOf(p)
-	if err != nil {
-		return err
 	}
 	zones, err := historyZones(c, &body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), historyPatience)
 	defer cancel()
@@ -124,11 +120,10 @@ func postHistory(p Process, w http.ResponseWriter, r *http.Request) error {
 		answer.add(zone, one)
 	}
 	if len(answer.Zones) == 0 {
-		return first
+		return nil, first
 	}
 	answer.sort(body.Limit)
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // historyZones returns the zones that a request is about.

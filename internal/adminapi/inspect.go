@@ -108,30 +108,26 @@ type NodeLease struct {
 }
 
 // postInspect answers POST /rate_limit/zones/{zone}/inspect.
-func postInspect(p Process, w http.ResponseWriter, r *http.Request) error {
+func postInspect(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body InspectRequest
 	if err := readJSON(w, r, &body, exampleInspect); err != nil {
-		return err
+		return nil, err
 	}
-	c, zone, err := zoneOf(p, r)
+	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
-		return err
-	}
-	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
-		return err
+		return nil, err
 	}
 	known, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := c.Inspect(r.Context(), zone, &body)
 	if err != nil {
-		return apiError(http.StatusBadRequest, "%w", err)
+		return nil, apiError(http.StatusBadRequest, "%w", err)
 	}
 	if known != nil {
 		answer.Key, answer.Base64, answer.Stored = known.Shown.Key, known.Shown.Base64, known.Shown.Stored
 		answer.Shortened, answer.Hash = known.Shown.Shortened, known.Shown.Hash
 	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }

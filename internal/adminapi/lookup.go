@@ -17,20 +17,20 @@ type lookupRequest struct {
 
 // postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may be
 // written in another way than in the rules. The key is in the body, so that it is in no log.
-func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
+func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body lookupRequest
 	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
-		return err
+		return nil, err
 	}
-	c, zone, err := zoneOf(p, r)
+	zone, err := zoneOf(c, r, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	name := rules.Key{Zone: zone, Text: body.Key, Base64: body.Base64, Missing: body.Missing}
 	if body.Hash != "" {
 		known, err := keyByHash(r.Context(), c, zone, body.Hash, body.Key != "" || body.Base64 != "")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		name = known.Name
 	}
@@ -39,7 +39,7 @@ func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
 		wanted, err = c.Keys(name)
 	}
 	if err != nil {
-		return apiError(http.StatusBadRequest, "key: %w", err)
+		return nil, apiError(http.StatusBadRequest, "key: %w", err)
 	}
 	v, now, found := c.Watcher().Latest(), time.Now(), []*rules.Override{}
 	for _, o := range v.Document.Overrides {
@@ -48,8 +48,7 @@ func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	w.Header().Set("ETag", etag(v.Number))
-	writeJSON(w, http.StatusOK, map[string]any{overrideEntries.name: found})
-	return nil
+	return map[string]any{overrideEntries.name: found}, nil
 }
 
 // namesAny reports whether key names any of the keys of requests.

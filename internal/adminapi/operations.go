@@ -27,21 +27,18 @@ const maxKeysInRequest = 1000
 // operate does an action to the keys of body, in the zone that the path of r names, and writes a
 // version that says so, from which all nodes know that they must drop what they know of the keys.
 // action has what is not about the keys.
-func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) error {
-	c, zone, err := zoneOf(p, r)
+func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) (any, error) {
+	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
-		return err
-	}
-	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != ""); err != nil {
-		return err
+		return nil, err
 	}
 	action.Zone, action.Endpoint = zone, body.Endpoint
 	actions, err := body.actions(action)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	operations := make([]func(context.Context) error, len(actions))
 	for i := range actions {
@@ -50,27 +47,26 @@ func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysReques
 			path = strictjson.Index("keys", i)
 		}
 		if operations[i], err = c.Operation(&actions[i]); err != nil {
-			return apiError(http.StatusBadRequest, "%s: %w", path, err)
+			return nil, apiError(http.StatusBadRequest, "%s: %w", path, err)
 		}
 	}
 	change, err := newChange(r, body.Reason)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	change.Actions = actions
 	ctx := context.WithoutCancel(r.Context()) // all of it is done, even if the client has gone
 	for _, do := range operations {
 		if err := do(ctx); err != nil {
-			return apiError(http.StatusServiceUnavailable, "the store of the counts has failed: %w: use the same request "+
+			return nil, apiError(http.StatusServiceUnavailable, "the store of the counts has failed: %w: use the same request "+
 				"again, as it may have been done in part", err)
 		}
 	}
 	answer, err := update(ctx, c, change, nil)
 	if err != nil {
-		return rulesError(err)
+		return nil, rulesError(err)
 	}
-	answerWritten(w, answer)
-	return nil
+	return answerWritten(w, answer), nil
 }
 
 // actions returns an action like this one for each key.
@@ -96,12 +92,12 @@ func (b *keysRequest) actions(like rules.Action) ([]rules.Action, error) {
 const exampleReset = `{"key": "sk_live_1", "reason": "they asked for it"}`
 
 // postReset answers POST /rate_limit/zones/{zone}/reset, which gives keys their full limits again.
-func postReset(p Process, w http.ResponseWriter, r *http.Request) error {
+func postReset(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body keysRequest
 	if err := readLongJSON(w, r, maxKeysBody, &body, exampleReset); err != nil {
-		return err
+		return nil, err
 	}
-	return operate(p, w, r, &body, rules.Action{Kind: rules.Reset})
+	return operate(c, w, r, &body, rules.Action{Kind: rules.Reset})
 }
 
 // A quotaRequest is the body of POST /rate_limit/zones/{zone}/quota.
@@ -114,13 +110,13 @@ const exampleQuota = `{"key": "sk_live_1", "events": 500, "reason": "they asked 
 
 // postQuota answers POST /rate_limit/zones/{zone}/quota, which gives keys back what they have
 // consumed.
-func postQuota(p Process, w http.ResponseWriter, r *http.Request) error {
+func postQuota(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body quotaRequest
 	if err := readLongJSON(w, r, maxKeysBody, &body, exampleQuota); err != nil {
-		return err
+		return nil, err
 	}
 	if body.Events < 1 || body.Events > limiter.MaxEvents {
-		return apiError(http.StatusBadRequest, "events: it is %d: use 1 to %d", body.Events, int64(limiter.MaxEvents))
+		return nil, apiError(http.StatusBadRequest, "events: it is %d: use 1 to %d", body.Events, int64(limiter.MaxEvents))
 	}
-	return operate(p, w, r, &body.keysRequest, rules.Action{Kind: rules.AddQuota, Events: body.Events})
+	return operate(c, w, r, &body.keysRequest, rules.Action{Kind: rules.AddQuota, Events: body.Events})
 }

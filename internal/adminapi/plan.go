@@ -69,19 +69,10 @@ func (l *PlannedLimit) String() string {
 }
 
 // postPlan answers POST /rate_limit/plan. The body is a configuration of Caddy.
-func postPlan(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func postPlan(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	body, _, err := readBody(w, r, maxRulesBody, mediaJSON)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answer, err := c.Plan(r.Context(), body)
-	if err != nil {
-		return apiError(http.StatusBadRequest, "%w", err)
-	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return orMistake(c.Plan(r.Context(), body))
 }

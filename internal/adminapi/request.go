@@ -44,16 +44,17 @@ func runningOf(p Process) (Running, error) {
 	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
 }
 
-// zoneOf returns the running configuration, and the name of its zone that the path of r has.
-func zoneOf(p Process, r *http.Request) (c Running, zone string, err error) {
-	if c, err = runningOf(p); err != nil {
-		return nil, "", err
-	}
+// zoneOf returns the name of the zone that the path of r has. It refuses an endpoint that the zone does
+// not have.
+func zoneOf(c Running, r *http.Request, endpoint string) (zone string, err error) {
 	zone = r.PathValue("zone")
 	if err := knownZone(c.Schema().Zones(), zone, http.StatusNotFound); err != nil {
-		return nil, "", err
+		return "", err
 	}
-	return c, zone, nil
+	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
+		return "", apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
+	}
+	return zone, nil
 }
 
 // knownZone returns an error with a status unless a zone is among names.
@@ -65,14 +66,6 @@ func knownZone(names []string, zone string, status int) error {
 		names = []string{nearest}
 	}
 	return apiError(status, "there is no zone %q: use one of %q", zone, names)
-}
-
-// checkEndpoint refuses an endpoint that a zone does not have.
-func checkEndpoint(c Running, zone, endpoint string) error {
-	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
-		return apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
-	}
-	return nil
 }
 
 // readBody returns the body of a request, of at most most bytes, and its media type, which must be

@@ -95,7 +95,7 @@ func (p idleProcess) Starting() bool { return p.starting }
 // A client that comes while Caddy starts has to try again.
 func TestNothingRuns(t *testing.T) {
 	for starting, want := range map[bool]int{true: http.StatusServiceUnavailable, false: http.StatusNotFound} {
-		err := getRules(idleProcess{starting: starting}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		err := running(getRules)(idleProcess{starting: starting}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		if err == nil || statusOf(t, err) != want {
 			t.Errorf("starting %t: error = %v, want %d", starting, err, want)
 		}

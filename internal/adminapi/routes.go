@@ -25,32 +25,63 @@ var routes = map[string]methods{
 	},
 	"/rate_limit/status":                 {http.MethodGet: getStatus},
 	"/rate_limit/openapi.json":           {http.MethodGet: getOpenAPI},
-	"/rate_limit/nodes":                  {http.MethodGet: getNodes},
+	"/rate_limit/nodes":                  {http.MethodGet: answering(getNodes)},
 	"/rate_limit/decisions":              {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
-	"/rate_limit/explain":                {http.MethodPost: postExplain},
-	"/rate_limit/plan":                   {http.MethodPost: postPlan},
-	"/rate_limit/history":                {http.MethodPost: postHistory},
-	"/rate_limit/zones":                  {http.MethodGet: getZones},
-	"/rate_limit/zones/{zone}":           {http.MethodGet: getZone},
-	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: postInspect},
-	"/rate_limit/zones/{zone}/overrides": {http.MethodPost: postLookup},
-	"/rate_limit/zones/{zone}/top":       {http.MethodGet: getTop},
-	"/rate_limit/zones/{zone}/try":       {http.MethodPost: postTry},
-	"/rate_limit/zones/{zone}/reset":     {http.MethodPost: postReset},
-	"/rate_limit/zones/{zone}/quota":     {http.MethodPost: postQuota},
+	"/rate_limit/explain":                {http.MethodPost: answering(postExplain)},
+	"/rate_limit/plan":                   {http.MethodPost: answering(postPlan)},
+	"/rate_limit/history":                {http.MethodPost: answering(postHistory)},
+	"/rate_limit/zones":                  {http.MethodGet: answering(getZones)},
+	"/rate_limit/zones/{zone}":           {http.MethodGet: answering(getZone)},
+	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: answering(postInspect)},
+	"/rate_limit/zones/{zone}/overrides": {http.MethodPost: answering(postLookup)},
+	"/rate_limit/zones/{zone}/top":       {http.MethodGet: answering(getTop)},
+	"/rate_limit/zones/{zone}/try":       {http.MethodPost: answering(postTry)},
+	"/rate_limit/zones/{zone}/reset":     {http.MethodPost: answering(postReset)},
+	"/rate_limit/zones/{zone}/quota":     {http.MethodPost: answering(postQuota)},
 	"/rate_limit/rules": {
-		http.MethodGet: getRules, http.MethodPut: replaceRules, http.MethodPatch: patchRules,
+		http.MethodGet: running(getRules), http.MethodPut: answering(replaceRules), http.MethodPatch: answering(patchRules),
 	},
-	"/rate_limit/rules/diff":                       {http.MethodGet: getRulesDiff},
-	"/rate_limit/rules/versions":                   {http.MethodGet: getVersions},
-	"/rate_limit/rules/versions/{number}":          {http.MethodGet: getVersion},
-	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: postRollback},
+	"/rate_limit/rules/diff":                       {http.MethodGet: answering(getRulesDiff)},
+	"/rate_limit/rules/versions":                   {http.MethodGet: answering(getVersions)},
+	"/rate_limit/rules/versions/{number}":          {http.MethodGet: answering(getVersion)},
+	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: answering(postRollback)},
 	"/rate_limit/overrides":                        overrideEntries.collection(),
 	"/rate_limit/overrides/{id}":                   overrideEntries.element(),
 	"/rate_limit/tiers":                            tierEntries.collection(),
 	"/rate_limit/tiers/{id}":                       tierEntries.element(),
 	"/rate_limit/access":                           accessEntries.collection(),
 	"/rate_limit/access/{id}":                      accessEntries.element(),
+}
+
+// running is a handler that needs a running configuration.
+func running(handle func(c Running, w http.ResponseWriter, r *http.Request) error) handler {
+	return func(p Process, w http.ResponseWriter, r *http.Request) error {
+		c, err := runningOf(p)
+		if err != nil {
+			return err
+		}
+		return handle(c, w, r)
+	}
+}
+
+// answering is the same, and answers with what get returns.
+func answering(get func(c Running, w http.ResponseWriter, r *http.Request) (any, error)) handler {
+	return running(func(c Running, w http.ResponseWriter, r *http.Request) error {
+		answer, err := get(c, w, r)
+		if err != nil {
+			return err
+		}
+		writeJSON(w, http.StatusOK, answer)
+		return nil
+	})
+}
+
+// orMistake returns an answer, or an error that is a mistake in the request.
+func orMistake(answer any, err error) (any, error) {
+	if err != nil {
+		return nil, apiError(http.StatusBadRequest, "%w", err)
+	}
+	return answer, nil
 }
 
 // Routes returns the routes of the API of a process, for Caddy's admin endpoint.

@@ -11,11 +11,7 @@ import (
 const exampleRules = `{"zones": {"user": {"limit": "100/1m"}}}`
 
 // getRules answers GET /rate_limit/rules.
-func getRules(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func getRules(c Running, w http.ResponseWriter, r *http.Request) error {
 	v := c.Watcher().Latest()
 	if notModified(w, r, v.Number) {
 		return nil
@@ -33,16 +29,16 @@ func getRules(p Process, w http.ResponseWriter, r *http.Request) error {
 }
 
 // replaceRules answers PUT /rate_limit/rules, which replaces all rules.
-func replaceRules(p Process, w http.ResponseWriter, r *http.Request) error {
+func replaceRules(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := needIfMatch(r); err != nil {
-		return err
+		return nil, err
 	}
-	if err := refuseOutdated(p, r); err != nil {
-		return err
+	if err := refuseOutdated(c, r); err != nil {
+		return nil, err
 	}
 	body, mediaType, err := readBody(w, r, maxRulesBody, mediaJSON, mediaYAML)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	decode := strictjson.Decode
 	if mediaType == mediaYAML {
@@ -50,13 +46,13 @@ func replaceRules(p Process, w http.ResponseWriter, r *http.Request) error {
 	}
 	value, err := decode(body)
 	if err != nil {
-		return badBody(err, exampleRules)
+		return nil, badBody(err, exampleRules)
 	}
 	document := new(rules.Document)
 	if err := strictjson.Convert(value, document); err != nil {
-		return badBody(err, exampleRules)
+		return nil, badBody(err, exampleRules)
 	}
-	return writeRules(p, w, r, func(d *rules.Document) error {
+	return writeRules(c, w, r, func(d *rules.Document) error {
 		*d = *document.Clone()
 		return nil
 	})
@@ -76,11 +72,7 @@ func needIfMatch(r *http.Request) error {
 
 // refuseOutdated refuses a change of a version that this node knows to be replaced, before the body
 // is read. Whether the version is in force turns out when the change is written.
-func refuseOutdated(p Process, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func refuseOutdated(c Running, r *http.Request) error {
 	expected, _, err := ifMatch(r)
 	if latest := c.Watcher().Latest(); err == nil && expected != nil && *expected < latest.Number {
 		return rulesError(rules.NotInForce(latest, *expected))
@@ -89,27 +81,27 @@ func refuseOutdated(p Process, r *http.Request) error {
 }
 
 // patchRules answers PATCH /rate_limit/rules, which is a JSON merge patch.
-func patchRules(p Process, w http.ResponseWriter, r *http.Request) error {
-	if err := refuseOutdated(p, r); err != nil {
-		return err
+func patchRules(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := refuseOutdated(c, r); err != nil {
+		return nil, err
 	}
 	body, _, err := readBody(w, r, maxRulesBody, mediaJSON, mediaMergePatch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	patch, err := strictjson.Decode(body)
 	if err != nil {
-		return badBody(err, exampleRules)
+		return nil, badBody(err, exampleRules)
 	}
 	members, _ := patch.(map[string]any)
 	for _, member := range members {
 		if _, isList := member.([]any); isList {
 			if err := needIfMatch(r); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return writeRules(p, w, r, func(d *rules.Document) error {
+	return writeRules(c, w, r, func(d *rules.Document) error {
 		merged, err := rules.Merge(d, patch)
 		if err != nil {
 			return badBody(err, exampleRules)
@@ -120,11 +112,10 @@ func patchRules(p Process, w http.ResponseWriter, r *http.Request) error {
 }
 
 // writeRules writes a version in which apply has changed the document, and answers with it.
-func writeRules(p Process, w http.ResponseWriter, r *http.Request, apply func(*rules.Document) error) error {
-	answer, err := updateFor(p, r, "", apply)
+func writeRules(c Running, w http.ResponseWriter, r *http.Request, apply func(*rules.Document) error) (any, error) {
+	answer, err := updateFor(c, r, "", apply)
 	if err != nil {
-		return rulesError(err)
+		return nil, rulesError(err)
 	}
-	answerWritten(w, answer)
-	return nil
+	return answerWritten(w, answer), nil
 }

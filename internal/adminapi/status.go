@@ -97,16 +97,11 @@ func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
 }
 
 // getNodes answers GET /rate_limit/nodes.
-func getNodes(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func getNodes(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	nodes, err := c.Nodes(r.Context())
 	if err != nil {
-		return apiError(http.StatusServiceUnavailable, "Redis does not tell which nodes there are: %w: use "+
+		return nil, apiError(http.StatusServiceUnavailable, "Redis does not tell which nodes there are: %w: use "+
 			"GET /rate_limit/health/ready to see why", err)
 	}
-	writeJSON(w, http.StatusOK, nodes)
-	return nil
+	return nodes, nil
 }

@@ -79,36 +79,32 @@ type TopQuery struct {
 }
 
 // getTop answers GET /rate_limit/zones/{zone}/top.
-func getTop(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, zone, err := zoneOf(p, r)
+func getTop(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+	query := r.URL.Query()
+	zone, err := zoneOf(c, r, query.Get("endpoint"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	most, err := queryInt(r, "limit", DefaultTop, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if most > MaxTop {
-		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, MaxTop)
+		return nil, apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, MaxTop)
 	}
-	query := r.URL.Query()
 	q := &TopQuery{Endpoint: query.Get("endpoint"), By: cmp.Or(query.Get("by"), ByDemand), Most: int(most)}
 	if !slices.Contains(TopOrders, q.By) {
-		return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("by", q.By, TopOrders, nil))
+		return nil, apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("by", q.By, TopOrders, nil))
 	}
 	if q.Fleet, err = queryBool(r, "fleet"); err != nil {
-		return err
-	}
-	if err := checkEndpoint(c, zone, q.Endpoint); err != nil {
-		return err
+		return nil, err
 	}
 	top, err := topOf(r.Context(), c, zone, q)
 	if err != nil {
-		return apiError(http.StatusServiceUnavailable, "Redis does not tell what other nodes list: %w: use this without fleet, or "+
+		return nil, apiError(http.StatusServiceUnavailable, "Redis does not tell what other nodes list: %w: use this without fleet, or "+
 			"GET /rate_limit/health/ready to see why", err)
 	}
-	writeJSON(w, http.StatusOK, top)
-	return nil
+	return top, nil
 }
 
 // A question for the top keys of the fleet is repeated until all nodes have answered, but not for

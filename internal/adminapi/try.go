@@ -50,22 +50,14 @@ type TriedLimit struct {
 }
 
 // postTry answers POST /rate_limit/zones/{zone}/try.
-func postTry(p Process, w http.ResponseWriter, r *http.Request) error {
+func postTry(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body TryRequest
 	if err := readJSON(w, r, &body, exampleTry); err != nil {
-		return err
+		return nil, err
 	}
-	c, zone, err := zoneOf(p, r)
+	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
-		return err
-	}
-	answer, err := c.Try(zone, &body)
-	if err != nil {
-		return apiError(http.StatusBadRequest, "%w", err)
-	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return orMistake(c.Try(zone, &body))
 }

@@ -103,11 +103,7 @@ func update(ctx context.Context, c Running, change rules.Change, apply func(*rul
 }
 
 // updateFor is update for the client of r. Its errors are for rulesError.
-func updateFor(p Process, r *http.Request, note string, apply func(*rules.Document) error) (*WrittenVersion, error) {
-	c, err := runningOf(p)
-	if err != nil {
-		return nil, err
-	}
+func updateFor(c Running, r *http.Request, note string, apply func(*rules.Document) error) (*WrittenVersion, error) {
 	change, err := newChange(r, note)
 	if err != nil {
 		return nil, err
@@ -136,10 +132,10 @@ func rulesError(err error) error {
 	return apiError(status, "%w", err)
 }
 
-// answerWritten answers with a version that was written, or would be.
-func answerWritten(w http.ResponseWriter, answer *WrittenVersion) {
+// answerWritten returns the answer to a request that has written a version, or would.
+func answerWritten(w http.ResponseWriter, answer *WrittenVersion) any {
 	if !answer.DryRun {
 		w.Header().Set("ETag", etag(answer.Version))
 	}
-	writeJSON(w, http.StatusOK, answer)
+	return answer
 }

@@ -38,23 +38,19 @@ const (
 )
 
 // getVersions answers GET /rate_limit/rules/versions.
-func getVersions(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func getVersions(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	before, err := queryInt(r, "before", 0, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limit, err := queryInt(r, "limit", DefaultVersions, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limit = min(limit, MaxVersions)
 	versions, err := c.Watcher().Store().History(r.Context(), before, int(limit))
 	if err != nil {
-		return storeError(err)
+		return nil, storeError(err)
 	}
 	answer := Versions{Versions: versions}
 	if versions == nil {
@@ -63,8 +59,7 @@ func getVersions(p Process, w http.ResponseWriter, r *http.Request) error {
 	if n := len(versions); n == int(limit) && versions[n-1].Number > 1 {
 		answer.Next = versions[n-1].Number
 	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // storeError returns err, of reading a store of rules, as one that Caddy answers with its status.
@@ -88,13 +83,7 @@ func versionOf(c Running, r *http.Request) (*rules.Version, error) {
 
 // numbered returns the version with a number. Version 0 has no rules.
 func numbered(ctx context.Context, c Running, number int64) (*rules.Version, error) {
-	if number == 0 {
-		return &rules.Version{Document: new(rules.Document)}, nil
-	}
-	if latest := c.Watcher().Latest(); latest.Number == number {
-		return latest, nil
-	}
-	v, err := c.Watcher().Store().Version(ctx, number)
+	v, err := c.Watcher().Version(ctx, number)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -102,14 +91,10 @@ func numbered(ctx context.Context, c Running, number int64) (*rules.Version, err
 }
 
 // getVersion answers GET /rate_limit/rules/versions/{number}.
-func getVersion(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func getVersion(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	v, err := versionOf(c, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer := Version{Version: v}
 	if v.Number > 0 {
@@ -118,38 +103,32 @@ func getVersion(p Process, w http.ResponseWriter, r *http.Request) error {
 			answer.Changes, answer.More = listChanges(rules.Diff(before.Document, v.Document))
 		}
 	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // getRulesDiff answers GET /rate_limit/rules/diff. By default it compares the version in force with
 // the one before it.
-func getRulesDiff(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func getRulesDiff(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	latest := c.Watcher().Latest().Number
 	to, err := queryInt(r, "to", latest, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	from, err := queryInt(r, "from", max(0, to-1), 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var documents [2]*rules.Document
 	for i, number := range []int64{from, to} {
 		v, err := numbered(r.Context(), c, number)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		documents[i] = v.Document
 	}
 	answer := Diff{From: from, To: to}
 	answer.Changes, answer.More = listChanges(rules.Diff(documents[0], documents[1]))
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // A noteRequest is the body of a request that needs nothing but a reason.
@@ -159,27 +138,22 @@ type noteRequest struct {
 
 // postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version
 // with the rules of an older one. What the configuration has lost since does not prevent it.
-func postRollback(p Process, w http.ResponseWriter, r *http.Request) error {
+func postRollback(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body noteRequest
 	if err := readJSON(w, r, &body, `{"note": "the launch is over"}`); err != nil {
-		return err
-	}
-	c, err := runningOf(p)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	old, err := versionOf(c, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	change, err := newChange(r, body.Note)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v, err := c.Watcher().Rollback(r.Context(), old.Number, change)
 	if err != nil {
-		return rulesError(err)
+		return nil, rulesError(err)
 	}
-	answerWritten(w, newWrittenVersion(v, change.DryRun))
-	return nil
+	return answerWritten(w, newWrittenVersion(v, change.DryRun)), nil
 }

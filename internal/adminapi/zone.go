@@ -73,25 +73,19 @@ const (
 )
 
 // getZones answers GET /rate_limit/zones.
-func getZones(p Process, w http.ResponseWriter, _ *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
+func getZones(c Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
 	zones := []Zone{}
 	for _, name := range c.Schema().Zones() {
 		zones = append(zones, c.Zone(name))
 	}
-	writeJSON(w, http.StatusOK, Zones{Zones: zones})
-	return nil
+	return Zones{Zones: zones}, nil
 }
 
 // getZone answers GET /rate_limit/zones/{zone}.
-func getZone(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, zone, err := zoneOf(p, r)
+func getZone(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+	zone, err := zoneOf(c, r, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, c.Zone(zone))
-	return nil
+	return c.Zone(zone), nil
 }

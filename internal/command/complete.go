@@ -76,31 +76,28 @@ func completeZoneAndTier(cmd *cobra.Command, args []string, toComplete string) (
 // completeTier returns a function that completes the name of a tier. With ofZone, the first argument
 // is the name of a zone.
 func completeTier(ofZone bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-		for _, z := range zonesToComplete(cmd, args, ofZone) {
-			for _, l := range z.Limits {
-				for _, t := range l.Tiers {
-					if t.Tier != "" {
-						names = append(names, t.Tier)
-					}
-				}
-			}
+	return completeOfLimits(ofZone, func(l *adminapi.EndpointLimits) (names []string) {
+		for _, t := range l.Tiers {
+			names = append(names, t.Tier)
 		}
-		return completion(names)
-	}
+		return names
+	})
 }
 
 // completeEndpoint returns a function that completes an endpoint, as completeTier does a tier.
 func completeEndpoint(ofZone bool) cobra.CompletionFunc {
+	return completeOfLimits(ofZone, func(l *adminapi.EndpointLimits) []string { return []string{l.Endpoint} })
+}
+
+// completeOfLimits returns a function that completes what the limits of zones have, but "".
+func completeOfLimits(ofZone bool, namesOf func(*adminapi.EndpointLimits) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		for _, z := range zonesToComplete(cmd, args, ofZone) {
-			for _, l := range z.Limits {
-				if l.Endpoint != "" {
-					names = append(names, l.Endpoint)
-				}
+			for i := range z.Limits {
+				names = append(names, namesOf(&z.Limits[i])...)
 			}
 		}
-		return completion(names)
+		return completion(slices.DeleteFunc(names, func(name string) bool { return name == "" }))
 	}
 }
 

@@ -43,17 +43,7 @@ author, as Caddy does not say who asks for it.` + keyHelp,
 
 func historyRequest(cmd *cobra.Command, _ []string) (*apiRequest, error) {
 	f := cmd.Flags()
-	body := usedFlags(f, "zone", "missing")
-	for _, name := range []string{"limit", "versions"} {
-		if f.Changed(name) {
-			body[name], _ = f.GetInt(name)
-		}
-	}
-	var keys []string
-	if f.Changed("key") {
-		key, _ := f.GetString("key")
-		keys = []string{key}
-	}
+	body, keys := usedFlags(f, "zone", "missing", "limit", "versions"), keyFlag(f)
 	if len(keys) > 0 || f.Changed("key-file") || f.Changed("key-hash") {
 		if err := addKey(body, cmd, keys); err != nil {
 			return nil, err

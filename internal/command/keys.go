@@ -73,33 +73,6 @@ func keysOf(cmd *cobra.Command, args []string) ([]string, error) {
 	return keys, nil
 }
 
-// addKey adds the one key in args, in the file of --key-file, or of --key-hash, to the body of a request.
-func addKey(body map[string]any, cmd *cobra.Command, args []string) error {
-	if found, err := addHash(body, cmd, args); found || err != nil {
-		return err
-	}
-	keys, err := keysOf(cmd, args)
-	switch {
-	case err != nil:
-		return err
-	case len(keys) > 1:
-		return fmt.Errorf("there are %d keys: use one", len(keys))
-	}
-	setKey(body, cmd, keys[0])
-	return nil
-}
-
-// setKey sets the member of a body that has the key.
-func setKey(body map[string]any, cmd *cobra.Command, key string) {
-	name := "key"
-	for flag, member := range map[string]string{"base64": "key_base64", "stored": "key_stored"} {
-		if used, _ := cmd.Flags().GetBool(flag); used {
-			name = member
-		}
-	}
-	body[name] = key
-}
-
 // addHash adds the hash of --key-hash to the body of a request, and reports whether there is one.
 func addHash(body map[string]any, cmd *cobra.Command, args []string) (found bool, err error) {
 	hash, _ := cmd.Flags().GetString("key-hash")
@@ -118,27 +91,40 @@ func addHash(body map[string]any, cmd *cobra.Command, args []string) (found bool
 	return true, nil
 }
 
-// addKeys is as addKey for one key or several.
+// addKeys adds the keys in args, in the file of --key-file, or of --key-hash, to the body of a request.
 func addKeys(body map[string]any, cmd *cobra.Command, args []string) error {
 	if found, err := addHash(body, cmd, args); found || err != nil {
 		return err
 	}
 	keys, err := keysOf(cmd, args)
-	base64, _ := cmd.Flags().GetBool("base64")
-	stored, _ := cmd.Flags().GetBool("stored")
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(keys) == 1:
-		setKey(body, cmd, keys[0])
-	case base64:
-		return fmt.Errorf("there are %d keys with --base64: use one", len(keys))
-	case stored:
-		return fmt.Errorf("there are %d keys with --stored: use one", len(keys))
-	default:
+	}
+	member := "key"
+	for flag, other := range map[string]string{"base64": "key_base64", "stored": "key_stored"} {
+		used, _ := cmd.Flags().GetBool(flag)
+		switch {
+		case used && len(keys) > 1:
+			return fmt.Errorf("there are %d keys with --%s: use one", len(keys), flag)
+		case used:
+			member = other
+		}
+	}
+	if len(keys) > 1 {
 		body["keys"] = keys
+	} else {
+		body[member] = keys[0]
 	}
 	return nil
+}
+
+// addKey is as addKeys for one key.
+func addKey(body map[string]any, cmd *cobra.Command, args []string) error {
+	err := addKeys(body, cmd, args)
+	if keys, several := body["keys"].([]string); several {
+		return fmt.Errorf("there are %d keys: use one", len(keys))
+	}
+	return err
 }
 
 // usedFlags returns the flags among names that were used, as members of an object.

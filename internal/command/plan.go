@@ -26,14 +26,9 @@ func planCommand() *cobra.Command {
 			f.BoolVar(&failIfReset, "fail-if-reset", false, "End with exit code 1 if counts would start from zero")
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
-			config, _ := cmd.Flags().GetString("config")
-			adapter, _ := cmd.Flags().GetString("adapter")
-			text, _, _, err := caddycmd.LoadConfig(config, adapter)
-			switch {
-			case err != nil:
-				return nil, fmt.Errorf("reading the configuration: %w: use --config with a file that caddy adapt accepts", err)
-			case len(text) == 0:
-				return nil, errors.New("there is no configuration file: use --config")
+			text, err := loadConfig(cmd.Flags())
+			if err != nil {
+				return nil, err
 			}
 			return &apiRequest{
 				method: http.MethodPost, path: "plan", body: text, config: text,
@@ -43,6 +38,20 @@ func planCommand() *cobra.Command {
 		print: printPlan,
 		ok:    func(answer *adminapi.Plan) bool { return !failIfReset || !answer.Resets },
 	}.command()
+}
+
+// loadConfig returns the configuration of --config, or of the file that caddy reload takes, as JSON.
+func loadConfig(f *pflag.FlagSet) ([]byte, error) {
+	name, _ := f.GetString("config")
+	adapter, _ := f.GetString("adapter")
+	text, _, _, err := caddycmd.LoadConfig(name, adapter)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the configuration: %w: use --config with a file that caddy adapt accepts", err)
+	case len(text) == 0:
+		return nil, errors.New("there is no configuration file: use --config")
+	}
+	return text, nil
 }
 
 func printPlan(t *table, p *adminapi.Plan) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,52 +54,63 @@ as a number or a percentage; several are joined by "or".`,
   caddy rate-limit simulate access.log --limit 100/1m --nodes 20 --spread sticky
   caddy rate-limit simulate --traffic "attack rate=5/s for=10m" --limit 60/1m --clients hammer
   caddy rate-limit simulate access.log --limit 100/1m --fail-if "rejected_keys > 0.1%"`,
-		RunE: runSimulate,
 		Args: argumentsBetween(0, -1),
 	}
-	f := cmd.Flags()
-	f.String("limit", "", "Limits to try, such as 60/1m,100/1m,auto; without a zone, the first is the one in force")
-	f.String("zone", "", "Zone of the --config that reads the requests, and whose limit is in force")
-	f.String("endpoint", "", "Endpoint of the zone whose limit is looked at most closely")
-	f.String("tier", "", "Tier of the zone whose limit is looked at most closely")
-	f.Bool("recorded", false, "Take the keys of the zone from the key_hash that the gateway has logged")
-	f.StringArray("field", nil, "Field of the log with the value of a placeholder, such as http.auth.user.tier=tier")
-	f.String("algorithm", "token_bucket", `How limits are counted without a zone, such as "sliding_window 10"`)
-	f.String("algorithms", "", `Algorithms to compare under the first limit: all, or such as "fixed_window,sliding_window 5"`)
-	f.String("clients", "open", "What clients do when they are rejected: open (as in the log), retry-after or hammer")
-	f.Int("nodes", 0, "Also simulate a fleet of this many nodes, which share the first limit")
-	f.Duration("rtt", time.Millisecond, "Round trip from these nodes to Redis")
-	f.String("spread", "even", "How requests are spread over these nodes: even, sticky (by key) or zipf")
-	f.String("traffic", "", `Made-up requests in place of a log, such as "daily rate=50/s for=24h keys=5000"`)
-	f.String("format", "", "json, combined, csv or tsv; default: as the first line looks")
-	f.String("key", "", "Field of the key, such as request.headers.X-Api-Key; default: the client's address")
-	f.String("cost", "", "Field of the cost of a request; default: 1")
-	f.String("time", "", "Field of the instant at which a request ended; default: ts")
-	f.String("duration", "", "Field of how long a request took, 0 for none; default: duration")
-	f.String("from", "", "Leave out requests before, such as 2026-01-31T12:00:00Z")
-	f.String("to", "", "Leave out requests from then on")
-	f.Int("top", 10, "How many of the rejected keys to list")
-	f.Uint64("seed", 1, "Seed of made-up requests, and of the spread of requests over a second in logs without fractions")
-	f.String("html", "", "Also write the report to this file, as a page with charts")
-	f.String("fail-if", "", `Bounds such as "rejected_keys > 0.1% or worst_minute > 100"`)
+	f := &simulateFlags{FlagSet: cmd.Flags()}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runSimulate(cmd, f, args) }
+	f.StringVar(&f.limit, "limit", "", "Limits to try, such as 60/1m,100/1m,auto; without a zone, the first is the one in force")
+	f.StringVar(&f.zone, "zone", "", "Zone of the --config that reads the requests, and whose limit is in force")
+	f.StringVar(&f.endpoint, "endpoint", "", "Endpoint of the zone whose limit is looked at most closely")
+	f.StringVar(&f.tier, "tier", "", "Tier of the zone whose limit is looked at most closely")
+	f.BoolVar(&f.recorded, "recorded", false, "Take the keys of the zone from the key_hash that the gateway has logged")
+	f.StringArrayVar(&f.fields, "field", nil, "Field of the log with the value of a placeholder, such as http.auth.user.tier=tier")
+	f.StringVar(&f.algorithm, "algorithm", "token_bucket", `How limits are counted without a zone, such as "sliding_window 10"`)
+	f.StringVar(&f.algorithms, "algorithms", "", `Algorithms to compare under the first limit: all, or such as "fixed_window,sliding_window 5"`)
+	f.StringVar(&f.clients, "clients", "open", "What clients do when they are rejected: open (as in the log), retry-after or hammer")
+	f.IntVar(&f.nodes, "nodes", 0, "Also simulate a fleet of this many nodes, which share the first limit")
+	f.DurationVar(&f.rtt, "rtt", time.Millisecond, "Round trip from these nodes to Redis")
+	f.StringVar(&f.spread, "spread", "even", "How requests are spread over these nodes: even, sticky (by key) or zipf")
+	f.StringVar(&f.traffic, "traffic", "", `Made-up requests in place of a log, such as "daily rate=50/s for=24h keys=5000"`)
+	f.StringVar(&f.format, "format", "", "json, combined, csv or tsv; default: as the first line looks")
+	f.StringVar(&f.key, "key", "", "Field of the key, such as request.headers.X-Api-Key; default: the client's address")
+	f.StringVar(&f.cost, "cost", "", "Field of the cost of a request; default: 1")
+	f.StringVar(&f.time, "time", "", "Field of the instant at which a request ended; default: ts")
+	f.StringVar(&f.duration, "duration", "", "Field of how long a request took, 0 for none; default: duration")
+	f.StringVar(&f.from, "from", "", "Leave out requests before, such as 2026-01-31T12:00:00Z")
+	f.StringVar(&f.to, "to", "", "Leave out requests from then on")
+	f.IntVar(&f.top, "top", 10, "How many of the rejected keys to list")
+	f.Uint64Var(&f.seed, "seed", 1, "Seed of made-up requests, and of the spread of requests over a second in logs without fractions")
+	f.StringVar(&f.html, "html", "", "Also write the report to this file, as a page with charts")
+	f.StringVar(&f.failIf, "fail-if", "", `Bounds such as "rejected_keys > 0.1% or worst_minute > 100"`)
 	return cmd
 }
 
-func runSimulate(cmd *cobra.Command, args []string) error {
-	failIf, _ := cmd.Flags().GetString("fail-if")
-	bounds, err := parseFailBounds(failIf)
+// simulateFlags are the flags of the command.
+type simulateFlags struct {
+	*pflag.FlagSet
+	limit, zone, endpoint, tier, algorithm, algorithms, clients, spread, traffic string
+	format, key, cost, time, duration, from, to, html, failIf                    string
+	fields                                                                       []string
+	recorded                                                                     bool
+	nodes, top                                                                   int
+	rtt                                                                          time.Duration
+	seed                                                                         uint64
+}
+
+func runSimulate(cmd *cobra.Command, f *simulateFlags, args []string) error {
+	bounds, err := parseFailBounds(f.failIf)
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
-	run, err := newSimulation(cmd.Flags())
+	run, err := newSimulation(f)
 	if err != nil {
 		return wrongUsage(cmd, err)
 	}
-	report, err := run.report(cmd, args)
+	report, err := run.report(cmd, f, args)
 	if err != nil {
 		return err
 	}
-	if err := writePage(cmd.Flags(), report); err != nil {
+	if err := writePage(f.html, report); err != nil {
 		return err
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
@@ -137,14 +149,14 @@ type simulationRun struct {
 }
 
 // newSimulation returns a run as flags say it.
-func newSimulation(f *pflag.FlagSet) (*simulationRun, error) {
+func newSimulation(f *simulateFlags) (*simulationRun, error) {
 	limits, err := simulatedLimits(f)
 	if err != nil {
 		return nil, err
 	}
 	run := &simulationRun{limits: limits, fleets: new(fleets)}
-	if name, _ := f.GetString("zone"); name != "" {
-		run.zone, err = newZoneRun(f, name, run)
+	if f.zone != "" {
+		run.zone, err = newZoneRun(f, run)
 		return run, err
 	}
 	if err := checkZoneFlags(f); err != nil {
@@ -158,7 +170,7 @@ func newSimulation(f *pflag.FlagSet) (*simulationRun, error) {
 }
 
 // begin makes the study and the fleets.
-func (s *simulationRun) begin(f *pflag.FlagSet, o sim.Options) (err error) {
+func (s *simulationRun) begin(f *simulateFlags, o sim.Options) (err error) {
 	if s.study, err = sim.New(o); err != nil {
 		return err
 	}
@@ -167,8 +179,7 @@ func (s *simulationRun) begin(f *pflag.FlagSet, o sim.Options) (err error) {
 }
 
 // report replays the logs, or traffic that is made up.
-func (s *simulationRun) report(cmd *cobra.Command, names []string) (*simulation, error) {
-	f := cmd.Flags()
+func (s *simulationRun) report(cmd *cobra.Command, f *simulateFlags, names []string) (*simulation, error) {
 	made, err := madeUpTraffic(f, names)
 	if err != nil {
 		return nil, wrongUsage(cmd, err)
@@ -186,7 +197,7 @@ func (s *simulationRun) report(cmd *cobra.Command, names []string) (*simulation,
 			return nil
 		})
 	} else {
-		sources, size, closeAll, openErr := s.open(cmd, names)
+		sources, size, closeAll, openErr := s.open(cmd, f, names)
 		if openErr != nil {
 			return nil, openErr
 		}
@@ -206,18 +217,17 @@ func (s *simulationRun) report(cmd *cobra.Command, names []string) (*simulation,
 }
 
 // complete adds to the report what was found.
-func (s *simulationRun) complete(f *pflag.FlagSet, r *simulation, keys *sim.Keys) error {
-	top, _ := f.GetInt("top")
+func (s *simulationRun) complete(f *simulateFlags, r *simulation, keys *sim.Keys) error {
 	name := keys.Name
 	if s.zone != nil {
 		if err := s.zone.replay.End(); err != nil {
 			return err
 		}
 		s.fleets.add(s.zone.pass())
-		r.Zone = s.zone.report(max(0, top), keys)
+		r.Zone = s.zone.report(max(0, f.top), keys)
 		name = func(k sim.Key) string { return s.zone.keyName(keys, s.zone.replay.KeyOf(k)) }
 	}
-	r.Report, r.Fleet = s.study.Report(max(0, top), name), s.fleets.report()
+	r.Report, r.Fleet = s.study.Report(max(0, f.top), name), s.fleets.report()
 	if r.Trace.Requests == 0 {
 		return errors.New("the logs have no requests in this span: use other logs, or other --from and --to")
 	}
@@ -229,18 +239,14 @@ func (s *simulationRun) complete(f *pflag.FlagSet, r *simulation, keys *sim.Keys
 }
 
 // keyIs says what requests are counted by.
-func (s *simulationRun) keyIs(f *pflag.FlagSet) string {
-	key, _ := f.GetString("key")
-	traffic, _ := f.GetString("traffic")
+func (s *simulationRun) keyIs(f *simulateFlags) string {
 	switch {
 	case s.zone != nil:
 		return "the key of zone " + s.zone.name
-	case traffic != "":
+	case f.traffic != "":
 		return "made-up keys"
-	case key == "":
-		return "the client's address"
 	}
-	return key
+	return cmp.Or(f.key, "the client's address")
 }
 
 // headerHint returns how the field of a header is spelled in Caddy's log, "" if key is spelled so.

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/sim"
 	"github.com/fleetlimit/fleetlimit/sim/fleet"
@@ -26,22 +24,18 @@ type fleets struct {
 	all     []*fleet.Fleet
 }
 
-func newFleets(f *pflag.FlagSet, rule limiter.Rule) (*fleets, error) {
-	nodes, _ := f.GetInt("nodes")
-	if nodes == 0 {
+func newFleets(f *simulateFlags, rule limiter.Rule) (*fleets, error) {
+	if f.nodes == 0 {
 		return new(fleets), nil
 	}
-	roundTrip, _ := f.GetDuration("rtt")
-	if roundTrip < 0 || roundTrip > time.Second {
-		return nil, fmt.Errorf("--rtt: %v is no round trip to a store: use 0s to 1s", roundTrip)
+	if f.rtt < 0 || f.rtt > time.Second {
+		return nil, fmt.Errorf("--rtt: %v is no round trip to a store: use 0s to 1s", f.rtt)
 	}
-	name, _ := f.GetString("spread")
-	spread, err := fleet.ParseSpread(name)
+	spread, err := fleet.ParseSpread(f.spread)
 	if err != nil {
 		return nil, fmt.Errorf("--spread: %w", err)
 	}
-	seed, _ := f.GetUint64("seed")
-	s := &fleets{options: fleet.Options{Rule: rule, Nodes: nodes, RoundTrip: roundTrip, Spread: spread, Seed: seed}}
+	s := &fleets{options: fleet.Options{Rule: rule, Nodes: f.nodes, RoundTrip: f.rtt, Spread: spread, Seed: f.seed}}
 	for _, fault := range fleet.Faults {
 		one, err := fleet.New(s.options, fault)
 		if err != nil {

@@ -1,19 +1,19 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 
 // open opens the logs with these names. size is how many bytes they have, 0 if that is not known.
-func (s *simulationRun) open(cmd *cobra.Command, names []string) (sources []logs.Source, size *meter, closeAll func(), err error) {
+func (s *simulationRun) open(cmd *cobra.Command, f *simulateFlags, names []string) (sources []logs.Source, size *meter, closeAll func(), err error) {
 	var files []io.Closer
 	closeAll = func() {
 		for _, f := range files {
@@ -35,7 +35,7 @@ func (s *simulationRun) open(cmd *cobra.Command, names []string) (sources []logs
 			}
 			r = file
 		}
-		source, err := s.newSource(cmd.Flags(), name, size.of(r))
+		source, err := s.newSource(f, name, size.of(r))
 		if err != nil {
 			closeAll()
 			return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -46,58 +46,68 @@ func (s *simulationRun) open(cmd *cobra.Command, names []string) (sources []logs
 }
 
 // newSource returns a log with the format that the flags say, or that its first line has.
-func (s *simulationRun) newSource(f *pflag.FlagSet, name string, r io.Reader) (logs.Source, error) {
+func (s *simulationRun) newSource(f *simulateFlags, name string, r io.Reader) (logs.Source, error) {
 	plain, err := logs.Open(r)
 	if err != nil {
 		return logs.Source{}, err
 	}
-	format, _ := f.GetString("format")
+	format := f.format
 	if format == "" {
 		if format, err = logs.Detect(plain); err != nil {
 			return logs.Source{}, err
 		}
 	}
-	fields := logs.CaddyFields
-	for name, field := range map[string]*string{
-		"key": &fields.Key, "cost": &fields.Cost, "time": &fields.Time, "duration": &fields.Duration,
-	} {
-		if text, _ := f.GetString(name); text != "" {
-			*field = text
-		}
-	}
+	fields := logs.Fields{Time: cmp.Or(f.time, logs.CaddyFields.Time), Duration: cmp.Or(f.duration, logs.CaddyFields.Duration)}
 	if fields.Duration == "0" {
 		fields.Duration = ""
 	}
 	source := logs.Source{Name: name, Lines: plain}
-	if s.zone != nil {
-		source.Format, err = s.zone.newFormat(f, format, fields)
+	reader, err := s.reader(f, format)
+	if err != nil {
 		return source, err
 	}
 	switch format {
 	case "json":
-		source.Format = logs.NewJSON(fields)
+		source.Format = logs.NewJSON(fields, reader)
 	case "csv":
-		source.Format = logs.NewTable(fields, ',')
+		source.Format = logs.NewTable(fields, ',', reader)
 	case "tsv":
-		source.Format = logs.NewTable(fields, '\t')
+		source.Format = logs.NewTable(fields, '\t', reader)
 	case "combined":
-		if err := checkSeconds(s.limits.shortest(s.limits.rates[0].Window)); err != nil {
-			return logs.Source{}, err
+		if err := checkSeconds(s.shortest()); err != nil {
+			return source, err
 		}
-		key, _ := f.GetString("key")
-		seed, _ := f.GetUint64("seed")
-		if key == "" {
-			key = "address"
-		}
-		source.Format, err = logs.NewCombined(key, seed)
+		source.Format, err = logs.NewCombined(f.seed, reader)
 	default:
-		err = noFormat(format)
+		err = fmt.Errorf("there is no format %q: use json, combined, csv or tsv", format)
 	}
 	return source, err
 }
 
-func noFormat(name string) error {
-	return fmt.Errorf("there is no format %q: use json, combined, csv or tsv", name)
+// reader returns what makes requests of lines: the zone, or fields that have the key and the cost.
+func (s *simulationRun) reader(f *simulateFlags, format string) (logs.RowReader, error) {
+	if s.zone != nil {
+		return s.zone.reader, nil
+	}
+	if format == "combined" {
+		path := map[string]string{"": clientIP, "address": clientIP, "user": "user_id"}[f.key]
+		if path == "" {
+			return nil, fmt.Errorf("the combined log format has no %q: use address or user", f.key)
+		}
+		return logs.Keys(path, ""), nil
+	}
+	return logs.Keys(cmp.Or(f.key, clientIP), f.cost), nil
+}
+
+// clientIP is the field of Caddy's log with the client's address.
+const clientIP = "request.client_ip"
+
+// shortest returns the shortest window of the limits that are simulated.
+func (s *simulationRun) shortest() time.Duration {
+	if s.zone != nil {
+		return s.zone.shortest()
+	}
+	return s.limits.shortest()
 }
 
 // checkSeconds refuses windows that mean nothing where instants are whole seconds.
@@ -107,23 +117,4 @@ func checkSeconds(window time.Duration) error {
 			"use a limit with a window of %v or more", window, shortest)
 	}
 	return nil
-}
-
-// newFormat returns the format of a log for the zone.
-func (z *zoneRun) newFormat(f *pflag.FlagSet, format string, fields logs.Fields) (logs.Format, error) {
-	switch format {
-	case "json":
-		return logs.NewJSONRows(fields, z.reader), nil
-	case "csv":
-		return logs.NewTableRows(fields, ',', z.reader), nil
-	case "tsv":
-		return logs.NewTableRows(fields, '\t', z.reader), nil
-	case "combined":
-		if err := checkSeconds(z.shortest()); err != nil {
-			return nil, err
-		}
-		seed, _ := f.GetUint64("seed")
-		return logs.NewCombinedRows(seed, z.reader)
-	}
-	return nil, noFormat(format)
 }

@@ -1,13 +1,12 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -21,12 +20,11 @@ type simulateLimits struct {
 }
 
 // simulatedLimits parses --limit.
-func simulatedLimits(f *pflag.FlagSet) (l simulateLimits, err error) {
-	text, _ := f.GetString("limit")
-	if text == "" {
+func simulatedLimits(f *simulateFlags) (l simulateLimits, err error) {
+	if f.limit == "" {
 		return l, nil
 	}
-	for _, rate := range strings.Split(text, ",") {
+	for _, rate := range strings.Split(f.limit, ",") {
 		if strings.TrimSpace(rate) == "auto" {
 			l.auto = true
 			continue
@@ -55,23 +53,19 @@ func (l *simulateLimits) candidates(inForce limiter.Limit, others []limiter.Limi
 }
 
 // shortest returns the shortest window.
-func (l *simulateLimits) shortest(window time.Duration) time.Duration {
-	for _, rate := range l.rates {
-		window = min(window, rate.Window)
-	}
-	return window
+func (l *simulateLimits) shortest() time.Duration {
+	return slices.MinFunc(l.rates, func(a, b limiter.Limit) int { return cmp.Compare(a.Window, b.Window) }).Window
 }
 
 // simulateOptions returns what to try without a zone.
-func simulateOptions(f *pflag.FlagSet, l *simulateLimits) (sim.Options, error) {
+func simulateOptions(f *simulateFlags, l *simulateLimits) (sim.Options, error) {
 	switch {
 	case len(l.rates) == 0 && l.auto:
 		return sim.Options{}, errors.New("--limit: auto is around another limit: use one before it, such as 100/1m,auto")
 	case len(l.rates) == 0:
 		return sim.Options{}, errors.New("there is no limit: use --limit, such as --limit 100/1m, or --config with --zone")
 	}
-	name, _ := f.GetString("algorithm")
-	algorithm, err := simulatedAlgorithm(name)
+	algorithm, err := simulatedAlgorithm(f.algorithm)
 	if err != nil {
 		return sim.Options{}, fmt.Errorf("--algorithm: %w", err)
 	}
@@ -80,14 +74,13 @@ func simulateOptions(f *pflag.FlagSet, l *simulateLimits) (sim.Options, error) {
 }
 
 // completeOptions adds what does not depend on limits.
-func completeOptions(f *pflag.FlagSet, o sim.Options) (_ sim.Options, err error) {
-	names, _ := f.GetString("algorithms")
-	switch names {
+func completeOptions(f *simulateFlags, o sim.Options) (_ sim.Options, err error) {
+	switch f.algorithms {
 	case "":
 	case "all":
 		o.Algorithms = sim.AllAlgorithms()
 	default:
-		for _, name := range strings.Split(names, ",") {
+		for _, name := range strings.Split(f.algorithms, ",") {
 			a, err := simulatedAlgorithm(strings.TrimSpace(name))
 			if err != nil {
 				return o, fmt.Errorf("--algorithms: %w, or all", err)
@@ -96,8 +89,7 @@ func completeOptions(f *pflag.FlagSet, o sim.Options) (_ sim.Options, err error)
 		}
 	}
 	o.SuggestBurst = true
-	clients, _ := f.GetString("clients")
-	if o.Clients, err = sim.ParseClients(clients); err != nil {
+	if o.Clients, err = sim.ParseClients(f.clients); err != nil {
 		return o, fmt.Errorf("--clients: %w", err)
 	}
 	return o, nil
@@ -112,17 +104,21 @@ func simulatedAlgorithm(name string) (limiter.Algorithm, error) {
 }
 
 // simulateSpan returns the instants of --from and --to, 0 for those that are not there.
-func simulateSpan(f *pflag.FlagSet) (from, to limiter.Instant, err error) {
-	for name, at := range map[string]*limiter.Instant{"from": &from, "to": &to} {
-		text, _ := f.GetString(name)
-		if text == "" {
-			continue
-		}
-		t, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return 0, 0, fmt.Errorf("--%s: %q is not an instant: use one such as 2026-01-31T12:00:00Z", name, text)
-		}
-		*at = limiter.At(t)
+func simulateSpan(f *simulateFlags) (from, to limiter.Instant, err error) {
+	if from, err = simulatedInstant("from", f.from); err == nil {
+		to, err = simulatedInstant("to", f.to)
 	}
-	return from, to, nil
+	return from, to, err
+}
+
+// simulatedInstant parses the instant of a flag, which is 0 without a text.
+func simulatedInstant(flag, text string) (limiter.Instant, error) {
+	if text == "" {
+		return 0, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fmt.Errorf("--%s: %q is not an instant: use one such as 2026-01-31T12:00:00Z", flag, text)
+	}
+	return limiter.At(t), nil
 }

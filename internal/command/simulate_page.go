@@ -3,14 +3,11 @@ package command
 import (
 	"os"
 
-	"github.com/spf13/pflag"
-
 	"github.com/fleetlimit/fleetlimit/internal/simpage"
 )
 
-// writePage writes the page of --html, if there is one.
-func writePage(f *pflag.FlagSet, report *simulation) error {
-	name, _ := f.GetString("html")
+// writePage writes the page of --html, if it has a name.
+func writePage(name string, report *simulation) error {
 	if name == "" {
 		return nil
 	}

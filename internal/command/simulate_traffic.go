@@ -4,26 +4,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"github.com/fleetlimit/fleetlimit/sim/traffic"
 )
 
 // madeUpTraffic returns what --traffic says, nil without it. There must be either traffic or logs.
-func madeUpTraffic(f *pflag.FlagSet, logs []string) (*traffic.Options, error) {
-	text, _ := f.GetString("traffic")
+func madeUpTraffic(f *simulateFlags, logs []string) (*traffic.Options, error) {
 	switch {
-	case text == "" && len(logs) == 0:
+	case f.traffic == "" && len(logs) == 0:
 		return nil, errors.New(`there is no log: use the name of one, or --traffic such as "daily rate=50/s for=24h"`)
-	case text == "":
+	case f.traffic == "":
 		return nil, nil
 	case len(logs) > 0:
 		return nil, errors.New("there is both a log and --traffic: use one of them")
 	case f.Changed("from") || f.Changed("to"):
 		return nil, errors.New("--from and --to are about logs: use for= in --traffic")
 	}
-	seed, _ := f.GetUint64("seed")
-	o, err := traffic.Parse(text, seed)
+	o, err := traffic.Parse(f.traffic, f.seed)
 	if err != nil {
 		return nil, fmt.Errorf("--traffic: %w", err)
 	}

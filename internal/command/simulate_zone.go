@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	caddycmd "github.com/caddyserver/caddy/v2/cmd"
-	"github.com/spf13/pflag"
-
 	"github.com/fleetlimit/fleetlimit/internal/logzone"
 	"github.com/fleetlimit/fleetlimit/sim"
 )
@@ -36,7 +33,7 @@ var (
 	withoutZone = []string{"algorithm", "key", "cost", "traffic"}
 )
 
-func checkZoneFlags(f *pflag.FlagSet) error {
+func checkZoneFlags(f *simulateFlags) error {
 	for _, name := range zoneFlags {
 		if f.Changed(name) {
 			return fmt.Errorf("--%s is about a zone: use it with --zone and its name", name)
@@ -46,33 +43,26 @@ func checkZoneFlags(f *pflag.FlagSet) error {
 }
 
 // newZoneRun loads a zone. The study of run begins when its limit is known.
-func newZoneRun(f *pflag.FlagSet, name string, run *simulationRun) (*zoneRun, error) {
+func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 	for _, other := range withoutZone {
 		if f.Changed(other) {
 			return nil, fmt.Errorf("--%s does not go with --zone, which says it: use --limit without a zone", other)
 		}
 	}
-	options := logzone.Options{Fields: make(map[string]string)}
-	options.Recorded, _ = f.GetBool("recorded")
-	fields, _ := f.GetStringArray("field")
-	for _, field := range fields {
+	options := logzone.Options{Recorded: f.recorded, Fields: make(map[string]string)}
+	for _, field := range f.fields {
 		placeholder, path, ok := strings.Cut(field, "=")
 		if !ok || path == "" {
 			return nil, fmt.Errorf("--field: %q has no field: use one such as http.auth.user.tier=tier", field)
 		}
 		options.Fields[placeholder] = path
 	}
-	file, _ := f.GetString("config")
-	adapter, _ := f.GetString("adapter")
-	text, _, _, err := caddycmd.LoadConfig(file, adapter)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading the configuration: %w: use --config with a file that caddy adapt accepts", err)
-	case len(text) == 0:
-		return nil, errors.New("there is no configuration file: use --config")
+	text, err := loadConfig(f.FlagSet)
+	if err != nil {
+		return nil, err
 	}
-	z := &zoneRun{name: name}
-	if z.reader, err = logzone.Load(text, name, options); err != nil {
+	z := &zoneRun{name: f.zone}
+	if z.reader, err = logzone.Load(text, f.zone, options); err != nil {
 		return nil, err
 	}
 	z.limits = z.reader.Limits()
@@ -86,13 +76,11 @@ func newZoneRun(f *pflag.FlagSet, name string, run *simulationRun) (*zoneRun, er
 }
 
 // choose returns the number of the limit of --endpoint and --tier, -1 without them.
-func (z *zoneRun) choose(f *pflag.FlagSet) (int, error) {
-	endpoint, _ := f.GetString("endpoint")
-	tier, _ := f.GetString("tier")
+func (z *zoneRun) choose(f *simulateFlags) (int, error) {
 	if !f.Changed("endpoint") && !f.Changed("tier") {
 		return -1, nil
 	}
-	i := slices.IndexFunc(z.limits, func(l sim.ZoneLimit) bool { return l.Endpoint == endpoint && l.Tier == tier && !l.Missing })
+	i := slices.IndexFunc(z.limits, func(l sim.ZoneLimit) bool { return l.Endpoint == f.endpoint && l.Tier == f.tier && !l.Missing })
 	if i < 0 {
 		var all []string
 		for _, l := range z.limits {
@@ -116,7 +104,7 @@ func whereFlags(l *sim.ZoneLimit) string {
 }
 
 // study begins the study of a limit.
-func (z *zoneRun) study(f *pflag.FlagSet, run *simulationRun, limit int) (func(sim.Request), error) {
+func (z *zoneRun) study(f *simulateFlags, run *simulationRun, limit int) (func(sim.Request), error) {
 	l := &z.limits[limit]
 	if l.Rule == nil {
 		return nil, errors.New("a limit that blocks rejects all: use --endpoint or --tier of a limit with a rate")

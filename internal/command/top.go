@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -72,11 +71,7 @@ const watchEvery = 2 * time.Second
 
 // clearScreen clears a terminal. Elsewhere, answers follow each other.
 func clearScreen(w io.Writer) {
-	file, isFile := w.(*os.File)
-	if !isFile {
-		return
-	}
-	if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if isTerminal(w) {
 		_, _ = fmt.Fprint(w, "\x1b[H\x1b[2J")
 	}
 }

@@ -14,7 +14,7 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	format := logs.NewJSONRows(logs.CaddyFields, z)
+	format := logs.NewJSON(logs.CaddyFields, z)
 	text := []byte(line("GET", "/v1/items/4711?page=2", `"headers":{"X-Api-Key":["key-17"],"User-Agent":["Mozilla/5.0 (X11; Linux x86_64)"],"X-Tier":["pro"]}`))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

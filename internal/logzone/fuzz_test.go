@@ -25,9 +25,9 @@ func FuzzZone(f *testing.F) {
 			t.Fatal(err)
 		}
 		fields := logs.Fields{Time: "ts", Duration: "duration"}
-		format := logs.NewJSONRows(fields, z)
+		format := logs.NewJSON(fields, z)
 		if kind%3 == 1 {
-			format = logs.NewTableRows(logs.Fields{Time: "ts"}, ',', z)
+			format = logs.NewTable(logs.Fields{Time: "ts"}, ',', z)
 		}
 		lines, err := logs.Open(bytes.NewReader(text))
 		if err != nil {

@@ -176,19 +176,20 @@ func findUses(text []byte, name string) (*config.App, []*use, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := usesOf(text, name)
-	if err != nil || len(uses) > 0 {
-		return app, uses, err
-	}
-	names := make(map[string]bool)
+	var uses []*use
+	zones := make(config.Zones)
 	for _, h := range handlers {
-		for name := range h.Zones {
-			names[name] = true
+		maps.Copy(zones, h.Zones)
+		if _, has := h.Zones[name]; has {
+			uses = append(uses, &use{handler: h})
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(uses) > 0:
+		return app, uses, nil
+	case len(zones) == 0:
 		return nil, nil, errors.New("the configuration has no zone: use one with rate_limit")
 	}
 	return nil, nil, fmt.Errorf("the configuration has no zone %q: use one of %s", name,
-		strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		strings.Join(slices.Sorted(maps.Keys(zones)), ", "))
 }

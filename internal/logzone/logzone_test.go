@@ -44,7 +44,7 @@ func read(t *testing.T, z *Zone, lines ...string) ([]string, error) {
 	var keys sim.Keys
 	var got []string
 	limits := z.Limits()
-	format := logs.NewJSONRows(logs.Fields{Time: "ts"}, z)
+	format := logs.NewJSON(logs.Fields{Time: "ts"}, z)
 	_, err = logs.Read([]logs.Source{{Name: "log", Lines: r, Format: format}}, &keys, 0, 0, func(r sim.Request) {
 		l := limits[r.Rule]
 		got = append(got, strings.Join(strings.Fields(fmt.Sprint(l.Endpoint, " ", l.Tier, " ", l.Limit, " ", z.KeyName(keys.Name(r.Key)), " ", r.Cost)), " "))
@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 // A log without hosts is one of the site.
 func TestLogWithoutHosts(t *testing.T) {
 	z := load(t, Options{}, `"rate_limits":{"user":{"key":"{client_ip}","limit":"20/1m"}}`)
-	f, err := logs.NewCombinedRows(1, z)
+	f, err := logs.NewCombined(1, z)
 	if err != nil {
 		t.Fatal(err)
 	}

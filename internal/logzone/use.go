@@ -1,12 +1,10 @@
 package logzone
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -18,66 +16,13 @@ import (
 // A use is a handler that uses the zone, and the matchers of the routes around it. A request comes to it
 // if all of them match. What handlers before it do is not considered.
 type use struct {
-	handler *config.Handler
-	raw     []json.RawMessage // of around
+	handler config.Found
 
 	around    []caddyhttp.MatcherSets
 	settings  *config.Zone
 	matchers  caddyhttp.MatcherSets // of the zone
 	addresses zone.Addresses
 	zone      *zone.Zone
-}
-
-// usesOf returns the uses of a zone in a configuration, in a fixed order.
-func usesOf(text []byte, name string) (uses []*use, err error) {
-	var whole struct {
-		Apps struct {
-			HTTP any `json:"http"`
-		} `json:"apps"`
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&whole); err != nil {
-		return nil, err
-	}
-	var find func(in any, around []json.RawMessage) error
-	find = func(in any, around []json.RawMessage) error {
-		switch v := in.(type) {
-		case []any:
-			for _, element := range v {
-				if err := find(element, around); err != nil {
-					return err
-				}
-			}
-		case map[string]any:
-			if v["handler"] == "rate_limit" {
-				h := new(config.Handler)
-				delete(v, "handler")
-				text, err := json.Marshal(v)
-				if err == nil {
-					err = h.UnmarshalJSON(text)
-				}
-				if _, has := h.Zones[name]; err == nil && has {
-					uses = append(uses, &use{handler: h, raw: slices.Clone(around)})
-				}
-				return err
-			}
-			if _, is := v["handle"]; is && v["match"] != nil {
-				raw, err := json.Marshal(v["match"])
-				if err != nil {
-					return err
-				}
-				around = append(slices.Clip(around), raw)
-			}
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if err := find(v[key], around); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	return uses, find(whole.Apps.HTTP, nil)
 }
 
 // provision loads the matchers.
@@ -91,9 +36,13 @@ func (u *use) provision(ctx caddy.Context, app *config.App, name string) (err er
 	if u.matchers, err = loadMatchers(ctx, u.settings.MatcherSetsRaw); err != nil {
 		return fmt.Errorf("zone %q: %w", name, err)
 	}
-	for _, text := range u.raw {
+	for _, match := range u.handler.Around {
 		var raw caddyhttp.RawMatcherSets
-		if err := json.Unmarshal(text, &raw); err != nil {
+		text, err := json.Marshal(match)
+		if err == nil {
+			err = json.Unmarshal(text, &raw)
+		}
+		if err != nil {
 			return err
 		}
 		sets, err := loadMatchers(ctx, raw)

@@ -31,11 +31,15 @@ type Block struct {
 type Line struct {
 	Usage    string // how to write it, for errors
 	Min, Max int    // how many arguments it has; AnyNumber for no bound
-	Raw      bool   // Parse reads the arguments itself and gets none
+	Raw      bool   // Block reads the arguments itself and gets none
 	Repeats  bool   // it may occur more than once, and adds to what is there
 
-	// Parse gets the arguments. It reads the block that may follow them.
+	// Parse gets the arguments. Its errors get the place of the line.
 	Parse func(args []string) error
+
+	// Block is in place of Parse where a block may follow the arguments, which it reads. Its errors have
+	// their places.
+	Block func(args []string) error
 }
 
 // AnyNumber is the bound of what has none.
@@ -98,8 +102,12 @@ func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 			return d.Errf("an argument is empty: use `%s`", l.Usage)
 		}
 	}
-	if err := l.Parse(args); err != nil {
-		return err
+	if l.Block != nil {
+		if err := l.Block(args); err != nil {
+			return err
+		}
+	} else if err := l.Parse(args); err != nil {
+		return d.WrapErr(err)
 	}
 	if d.NextArg() {
 		return d.Errf("unexpected %q: use `%s`", d.Val(), l.Usage)

@@ -38,8 +38,8 @@ func (s *settings) read(d *caddyfile.Dispenser) error {
 			"name":    Text("name <text>", &s.name),
 			"words":   {Usage: "words <text...>", Min: 1, Max: AnyNumber, Repeats: true, Parse: List(&s.words)},
 			"on":      Flag("on", &s.on),
-			"n":       Number(d, "n", 1, AnyNumber, &s.n),
-			"timeout": Duration(d, "timeout", false, &s.timeout),
+			"n":       Number("n", 1, AnyNumber, &s.n),
+			"timeout": Duration("timeout", false, &s.timeout),
 		},
 		Other: &Line{Usage: "<word>", Min: 1, Max: 1, Parse: func([]string) error { s.others++; return nil }},
 	}.Parse(d)

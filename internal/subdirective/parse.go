@@ -1,30 +1,30 @@
 package subdirective
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
+
+// Value returns a line with least to most arguments, of which parse makes the value that it stores
+// in v.
+func Value[T any](usage string, least, most int, v *T, parse func(args []string) (T, error)) Line {
+	return Line{Usage: usage, Min: least, Max: most, Parse: func(args []string) (err error) {
+		*v, err = parse(args)
+		return err
+	}}
+}
 
 // Text returns a line with one argument, which it stores in s.
 func Text(usage string, s *string) Line {
-	return Line{Usage: usage, Min: 1, Max: 1, Parse: func(args []string) error {
-		*s = args[0]
-		return nil
-	}}
+	return Value(usage, 1, 1, s, func(args []string) (string, error) { return args[0], nil })
 }
 
 // Word returns a line with one of several words, which it stores in word. check refuses other
 // words.
-func Word(d *caddyfile.Dispenser, usage string, check func(string) error, word *string) Line {
-	return Line{Usage: usage, Min: 1, Max: 1, Parse: func(args []string) error {
-		if err := check(args[0]); err != nil {
-			return d.WrapErr(err)
-		}
-		*word = args[0]
-		return nil
-	}}
+func Word(usage string, check func(string) error, word *string) Line {
+	return Value(usage, 1, 1, word, func(args []string) (string, error) { return args[0], check(args[0]) })
 }
 
 // List returns a Line.Parse that appends the arguments to l.
@@ -37,35 +37,30 @@ func List(l *[]string) func([]string) error {
 
 // Flag returns a line without arguments that turns on a setting.
 func Flag(name string, on *bool) Line {
-	return Line{Usage: name, Parse: func([]string) error {
-		*on = true
-		return nil
-	}}
+	return Value(name, 0, 0, on, func([]string) (bool, error) { return true, nil })
 }
 
 // Number returns a line with a whole number from least to most.
-func Number(d *caddyfile.Dispenser, name string, least, most int, number *int) Line {
-	return Line{Usage: name + " <n>", Min: 1, Max: 1, Parse: func(args []string) error {
+func Number(name string, least, most int, number *int) Line {
+	return Value(name+" <n>", 1, 1, number, func(args []string) (int, error) {
 		n, err := strconv.Atoi(args[0])
-		if err != nil || n < least || n > most {
-			if most == AnyNumber {
-				return d.Errf("%s is %q: use a whole number, %d or more", name, args[0], least)
-			}
-			return d.Errf("%s is %q: use a whole number from %d to %d", name, args[0], least, most)
+		switch {
+		case err == nil && n >= least && n <= most:
+			return n, nil
+		case most == AnyNumber:
+			return 0, fmt.Errorf("%s is %q: use a whole number, %d or more", name, args[0], least)
 		}
-		*number = n
-		return nil
-	}}
+		return 0, fmt.Errorf("%s is %q: use a whole number from %d to %d", name, args[0], least, most)
+	})
 }
 
 // Duration returns a line with a duration of 0 or more. It may be 0 only if zero is set.
-func Duration(d *caddyfile.Dispenser, name string, zero bool, duration *caddy.Duration) Line {
-	return Line{Usage: name + " <duration>", Min: 1, Max: 1, Parse: func(args []string) error {
+func Duration(name string, zero bool, duration *caddy.Duration) Line {
+	return Value(name+" <duration>", 1, 1, duration, func(args []string) (caddy.Duration, error) {
 		v, err := caddy.ParseDuration(args[0])
 		if err != nil || v < 0 || v == 0 && !zero {
-			return d.Errf("%s is %q: use a duration above 0 with its unit, such as 50ms", name, args[0])
+			return 0, fmt.Errorf("%s is %q: use a duration above 0 with its unit, such as 50ms", name, args[0])
 		}
-		*duration = caddy.Duration(v)
-		return nil
-	}}
+		return caddy.Duration(v), nil
+	})
 }

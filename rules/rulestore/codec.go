@@ -117,10 +117,3 @@ func patched(document *rules.Document, base string, patches []storedPatch) (*rul
 }
 
 func damaged(err error) error { return fmt.Errorf("the stored rules are damaged: %w", err) }
-
-// withoutDocument returns v as it is stored beside its document.
-func withoutDocument(v *rules.Version) rules.Version {
-	c := *v
-	c.Document = nil
-	return c
-}

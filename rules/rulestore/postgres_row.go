@@ -165,35 +165,6 @@ func instantOf(t *time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// setPart sets the part of a document that a table has.
-func setPart(d *rules.Document, table string, rows []*row) {
-	switch table {
-	case limitsTable:
-		d.Zones = zonesOf(rows)
-	case overridesTable:
-		d.Overrides = listOf(rows, (*row).override)
-	case assignmentsTable:
-		d.Tiers = listOf(rows, (*row).assignment)
-	case accessTable:
-		d.Access = listOf(rows, (*row).access)
-	case emergencyTable:
-		d.Emergency = nil
-		for _, r := range rows {
-			d.Emergency = &rules.Emergency{
-				Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason, StartedBy: r.CreatedBy,
-			}
-		}
-	}
-}
-
-// listOf makes a list of a document. Without rows it is nil.
-func listOf[E any](rows []*row, entry func(*row) E) (list []E) {
-	for _, r := range rows {
-		list = append(list, entry(r))
-	}
-	return list
-}
-
 // changePart sets the part of a document that a table has, with some rows of the table changed,
 // nil: removed, and returns all rows. What has not changed is shared.
 func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]*row) (merged []*row) {
@@ -215,7 +186,11 @@ func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]
 				merged = append(merged, r)
 			}
 		}
-		setPart(d, table, merged)
+		if table == limitsTable {
+			d.Zones = zonesOf(merged)
+		} else {
+			d.Emergency = emergencyOf(merged)
+		}
 	}
 	return merged
 }
@@ -238,6 +213,14 @@ func mergeRows[E any](rows []*row, list []E, changed map[rowID]*row, entry func(
 	}
 	addUntil(nil)
 	return merged, entries
+}
+
+func emergencyOf(rows []*row) *rules.Emergency {
+	if len(rows) == 0 {
+		return nil
+	}
+	r := rows[0] // the only one
+	return &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason, StartedBy: r.CreatedBy}
 }
 
 func zonesOf(limits []*row) map[string]*rules.Zone {

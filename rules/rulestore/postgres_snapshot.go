@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,7 +74,7 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 	}
 	s.tables, s.Document = make(map[string][]*row), new(rules.Document)
 	for _, table := range ruleTables {
-		var rows []*row
+		rows := make(map[rowID]*row)
 		found, err := tx.Query(ctx, "SELECT to_jsonb(t) FROM "+table.name+" t")
 		if err != nil {
 			return nil, err
@@ -83,15 +82,13 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 		var text []byte
 		_, err = pgx.ForEachRow(found, []any{&text}, func() error {
 			r, err := decodeRow(text)
-			rows = append(rows, r)
+			rows[r.primaryKey(table.name)] = r
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		slices.SortFunc(rows, (*row).compare)
-		s.tables[table.name] = rows
-		setPart(s.Document, table.name, rows)
+		s.tables[table.name] = changePart(s.Document, table.name, nil, rows)
 	}
 	return s, nil
 }

@@ -169,7 +169,7 @@ func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error 
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(withoutDocument(v))
+	text, err := json.Marshal(v.WithoutDocument())
 	if err != nil {
 		return err
 	}

@@ -270,7 +270,7 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, d *encodedD
 		return err
 	}
 	all := len(x.Versions)
-	x.Versions = slices.Insert(x.Versions, place, storedVersion{withoutDocument(v), name})
+	x.Versions = slices.Insert(x.Versions, place, storedVersion{*v.WithoutDocument(), name})
 	kept := x.trimmed(s.limits)
 	if time.Since(locked) > lockTrusted {
 		return errors.New("writing has taken so long that others may have broken the lock")

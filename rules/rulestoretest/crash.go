@@ -59,11 +59,7 @@ func Crash(t *testing.T, fixture Fixture, kill func()) {
 	}
 	s.equal("the newest version", v, Version(v.Number))
 	for n := last; n > last-10; n-- {
-		got, err := other.Version(s.Context(), n)
-		if err != nil {
-			s.Fatalf("version %d: %v", n, err)
-		}
-		s.equal("the version", got, Version(n))
+		s.has(other, Version(n))
 	}
 	s.write(other, Version(v.Number+1), v.Number)
 }

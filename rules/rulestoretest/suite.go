@@ -116,13 +116,6 @@ func Version(n int64) *rules.Version {
 	}
 }
 
-// withoutDocument returns v as History does.
-func withoutDocument(v *rules.Version) *rules.Version {
-	c := *v
-	c.Document = nil
-	return &c
-}
-
 // equal fails the test unless a version is the wanted one.
 func (s *suite) equal(what string, got, want *rules.Version) {
 	s.Helper()
@@ -155,15 +148,33 @@ func (s *suite) latest(store rules.Store) *rules.Version {
 	return v
 }
 
+// has fails the test unless a store has a version, which it is to return by its number.
+func (s *suite) has(store rules.Store, want *rules.Version) {
+	s.Helper()
+	got, err := store.Version(s.Context(), want.Number)
+	if err != nil {
+		s.Fatalf("version %d: %v", want.Number, err)
+	}
+	s.equal("the version", got, want)
+}
+
+// hasNumbers fails the test unless the history of a store has versions of these numbers.
+func (s *suite) hasNumbers(store rules.Store, want ...int64) (history []*rules.Version) {
+	s.Helper()
+	history, err := store.History(s.Context(), 0, 10)
+	if err != nil || !slices.Equal(numbers(history), want) {
+		s.Fatalf("the history = %v, %v, want %v", numbers(history), err, want)
+	}
+	return history
+}
+
 func (s *suite) empty() {
 	store := s.open()
 	if store.Name() == "" {
 		s.Error("the store has no name")
 	}
 	s.equal("the newest version", s.latest(store), &rules.Version{Document: new(rules.Document)})
-	if history, err := store.History(s.Context(), 0, 10); len(history) != 0 || err != nil {
-		s.Errorf("the history = %v, %v, want none", history, err)
-	}
+	s.hasNumbers(store)
 }
 
 func (s *suite) writeAndRead() {
@@ -176,19 +187,11 @@ func (s *suite) writeAndRead() {
 		s.write(one, v, v.Number-1)
 		s.equal("the newest version", s.latest(one), v)
 		s.equal("the newest version at the other store", s.latest(other), v)
-		for name, store := range map[string]rules.Store{"one": one, "other": other, "new": s.open()} {
-			got, err := store.Version(s.Context(), v.Number)
-			if err != nil {
-				s.Fatalf("version %d at the %s store: %v", v.Number, name, err)
-			}
-			s.equal("the version", got, v)
+		for _, store := range []rules.Store{one, other, s.open()} {
+			s.has(store, v)
 		}
 	}
-	if got, err := s.open().Version(s.Context(), 1); err != nil {
-		s.Error(err)
-	} else {
-		s.equal("the oldest version", got, Version(1))
-	}
+	s.has(s.open(), Version(1))
 }
 
 func (s *suite) conflict() {
@@ -205,11 +208,7 @@ func (s *suite) conflict() {
 		}
 	}
 	s.equal("the newest version", s.latest(one), Version(2))
-	history, err := one.History(s.Context(), 0, 10)
-	if err != nil || len(history) != 2 {
-		s.Fatalf("the history = %v, %v, want two versions", history, err)
-	}
-	s.equal("the version in the history", history[1], withoutDocument(Version(1)))
+	s.equal("the version in the history", s.hasNumbers(one, 2, 1)[1], Version(1).WithoutDocument())
 }
 
 func (s *suite) notFound() {
@@ -258,7 +257,7 @@ func (s *suite) history() {
 			s.Errorf("History(%d, %d) = %v, %v, want %v", test.before, test.limit, numbers(history), err, test.want)
 		}
 		for _, v := range history {
-			s.equal("the version in the history", v, withoutDocument(Version(v.Number)))
+			s.equal("the version in the history", v, Version(v.Number).WithoutDocument())
 		}
 	}
 }

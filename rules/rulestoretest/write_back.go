@@ -2,7 +2,6 @@ package rulestoretest
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -20,10 +19,7 @@ func (s *suite) writeBack() {
 	}
 	s.equal("the newest version", s.latest(s.open()), Version(7))
 	s.write(store, Version(8), 7)
-	history, err := store.History(s.Context(), 0, 10)
-	if err != nil || !slices.Equal(numbers(history), []int64{8, 7, 5}) {
-		s.Errorf("the history = %v, %v, want 8, 7, 5", numbers(history), err)
-	}
+	s.hasNumbers(store, 8, 7, 5)
 }
 
 // older adds versions to the history of a newer one, as to a store that has lost them.
@@ -48,16 +44,9 @@ func (s *suite) older() {
 		s.Errorf("adding an older version with an old look = %v, want ErrConflict", err)
 	}
 	s.equal("the newest version", s.latest(s.open()), Version(9))
-	history, err := store.History(s.Context(), 0, 10)
-	if err != nil || !slices.Equal(numbers(history), []int64{9, 8, 7, 3}) {
-		s.Errorf("the history = %v, %v, want 9, 8, 7, 3", numbers(history), err)
-	}
+	s.hasNumbers(store, 9, 8, 7, 3)
 	for _, n := range []int64{3, 7, 8, 9} {
-		got, err := s.open().Version(s.Context(), n)
-		if err != nil {
-			s.Fatalf("version %d: %v", n, err)
-		}
-		s.equal("the version", got, Version(n))
+		s.has(s.open(), Version(n))
 	}
 	s.write(store, Version(10), 9)
 }

@@ -4,9 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
+
+// combinedPaths are the fields that a line in the combined format has, by their names in Caddy's log.
+var combinedPaths = []string{
+	"request.client_ip", "request.remote_ip", "user_id", "request.method", "request.uri", "request.proto", "status",
+	"request.headers.Referer", "request.headers.User-Agent",
+}
 
 // A combinedFormat reads the common and the combined log format of Apache and nginx:
 //
@@ -15,31 +22,55 @@ import (
 // Its instants are whole seconds. The requests of one second are spread over it.
 type combinedFormat struct {
 	clock
-	user   bool // whether keys are users
 	spread *rand.Rand
+	reader RowReader
+	places []int // of what the reader wants among combinedPaths; -1: not there
+	row    Row
 }
 
-// NewCombined returns the combined format. key is "address" or "user". The spread of the requests
-// within a second depends on seed alone.
-func NewCombined(key string, seed uint64) (Format, error) {
-	if key != "address" && key != "user" {
-		return nil, fmt.Errorf("the combined log format has no %q: use address or user", key)
+// NewCombined returns the combined format for a reader. It is an error if the reader wants what the
+// format does not have. The spread of the requests within a second depends on seed alone.
+func NewCombined(seed uint64, r RowReader) (Format, error) {
+	c := &combinedFormat{reader: r, spread: rand.New(rand.NewPCG(seed, 0))}
+	for _, want := range r.Wants() {
+		place := slices.Index(combinedPaths, want.String())
+		if place < 0 && want.For != "" {
+			return nil, fmt.Errorf("the combined log format has no %s, which %s needs: use a log of Caddy, or a table", want, want.For)
+		}
+		c.places = append(c.places, place)
 	}
-	return &combinedFormat{user: key == "user", spread: rand.New(rand.NewPCG(seed, 0))}, nil
+	return c, nil
 }
 
 func (c *combinedFormat) Record(line []byte) (Record, error) {
-	at, words, _, err := c.parse(line)
+	at, words, rest, err := c.parse(line)
 	if err != nil {
 		return Record{}, err
 	}
-	key := words[0]
-	if c.user {
-		if key = words[2]; string(key) == "-" {
-			return Record{}, ErrKeyless
+	values := make([][]byte, len(combinedPaths))
+	values[0], values[1], values[2] = words[0], words[0], words[2]
+	asked, rest := quoted(rest)
+	copy(values[3:6], bytes.Fields(asked))
+	if numbers, after, found := bytes.Cut(rest, []byte(`"`)); found || len(numbers) > 0 {
+		if fields := bytes.Fields(numbers); len(fields) > 0 {
+			values[6] = fields[0]
+		}
+		if found {
+			values[7], rest = quoted(append([]byte(`"`), after...))
+			values[8], _ = quoted(rest)
 		}
 	}
-	return Record{At: at, Key: key, Cost: 1}, nil
+	c.row.reset(len(c.places))
+	for i, place := range c.places {
+		if place >= 0 && len(values[place]) > 0 && string(values[place]) != "-" {
+			c.row.add(i, values[place])
+		}
+	}
+	r, err := c.reader.Read(&c.row)
+	if r.At == 0 {
+		r.At = at
+	}
+	return r, err
 }
 
 // parse returns the instant of a line, the words before it and what follows it.
@@ -57,6 +88,24 @@ func (c *combinedFormat) parse(line []byte) (at limiter.Instant, words [][]byte,
 	}
 	const second = 1_000_000
 	return at + limiter.Instant(c.spread.IntN(second)), words, line[end+1:], nil
+}
+
+// quoted returns the first text between quotation marks, and what follows it. A backslash takes the
+// meaning of the next byte.
+func quoted(text []byte) (inside, rest []byte) {
+	open := bytes.IndexByte(text, '"')
+	if open < 0 {
+		return nil, nil
+	}
+	for i := open + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return text[open+1 : i], text[i+1:]
+		}
+	}
+	return text[open+1:], nil
 }
 
 func (c *combinedFormat) Instants() string { return c.clock.String() + ", spread over their second" }

@@ -79,11 +79,11 @@ func TestMemoryOfHostileLogs(t *testing.T) {
 			var f Format
 			switch format {
 			case "json":
-				f = NewJSON(CaddyFields)
+				f = NewJSON(CaddyFields, Keys("request.client_ip", ""))
 			case "csv":
-				f = NewTable(Fields{Time: "ts", Key: "key"}, ',')
+				f = NewTable(Fields{Time: "ts"}, ',', Keys("key", ""))
 			case "combined":
-				f, _ = NewCombined("address", 1)
+				f, _ = NewCombined(1, Keys("request.client_ip", ""))
 			}
 			watched := &watcher{Reader: test.log}
 			lines, err := Open(watched)

@@ -9,36 +9,27 @@ import (
 	"github.com/buger/jsonparser"
 )
 
-// CaddyFields are the fields of Caddy's access log. Keys are clients' addresses.
-var CaddyFields = Fields{Time: "ts", Duration: "duration", Key: "request.client_ip"}
-
 // A jsonFormat reads a JSON object per line.
 type jsonFormat struct {
 	clock
 	fields Fields
-	paths  [][]string
-	roles  []role    // of paths
-	values [4][]byte // by role
+	reader RowReader
+	paths  [][]string // those that the reader wants, then that of the instant, then that of the duration
+	wanted int        // how many the reader wants
+	row    Row
+	failed error
 }
 
-// A role is what a field is for, as an index.
-type role int
-
-const (
-	timeRole role = iota
-	durationRole
-	keyRole
-	costRole
-)
-
-// NewJSON returns the format of lines that are JSON objects. A list stands for its first element.
-func NewJSON(f Fields) Format {
-	j := &jsonFormat{fields: f}
-	for r, name := range []string{f.Time, f.Duration, f.Key, f.Cost} {
-		if name != "" {
-			j.paths = append(j.paths, strings.Split(name, "."))
-			j.roles = append(j.roles, role(r))
-		}
+// NewJSON returns the format of lines that are JSON objects, for a reader.
+func NewJSON(f Fields, r RowReader) Format {
+	j := &jsonFormat{fields: f, reader: r}
+	for _, want := range r.Wants() {
+		j.paths = append(j.paths, want.Path)
+	}
+	j.wanted = len(j.paths)
+	j.paths = append(j.paths, strings.Split(f.Time, "."))
+	if f.Duration != "" {
+		j.paths = append(j.paths, strings.Split(f.Duration, "."))
 	}
 	return j
 }
@@ -48,44 +39,47 @@ var (
 	errCut      = errors.New("the line is cut: it does not end with }")
 )
 
-// checkObject returns an error unless a line begins and ends as a JSON object does.
-func checkObject(line []byte) error {
+func (j *jsonFormat) Record(line []byte) (Record, error) {
 	switch {
 	case len(line) == 0:
-		return ErrNoRecord
+		return Record{}, ErrNoRecord
 	case line[0] != '{':
-		return errNoObject
+		return Record{}, errNoObject
 	case line[len(line)-1] != '}':
-		return errCut
+		return Record{}, errCut
 	}
-	return nil
+	j.row.reset(j.wanted + 2)
+	j.failed = nil
+	jsonparser.EachKey(line, j.found, j.paths...)
+	switch {
+	case j.failed != nil:
+		return Record{}, fmt.Errorf("the line is not JSON: %w", j.failed)
+	case j.row.First(j.wanted) == nil:
+		return Record{}, fmt.Errorf("the line has no %s", j.fields.Time)
+	}
+	r, err := j.reader.Read(&j.row)
+	return finish(r, err, &j.clock, j.row.First(j.wanted), j.row.First(j.wanted+1))
 }
 
-func (j *jsonFormat) Record(line []byte) (Record, error) {
-	if err := checkObject(line); err != nil {
-		return Record{}, err
-	}
-	j.values = [4][]byte{}
-	var failed error
-	jsonparser.EachKey(line, func(i int, value []byte, kind jsonparser.ValueType, err error) {
-		if err == nil && kind == jsonparser.Array {
-			value, kind, _, err = jsonparser.Get(value, "[0]")
+// found takes a value that the line has for a path.
+func (j *jsonFormat) found(i int, value []byte, kind jsonparser.ValueType, err error) {
+	if err == nil && kind == jsonparser.Array {
+		_, err = jsonparser.ArrayEach(value, func(element []byte, kind jsonparser.ValueType, _ int, err error) {
+			j.found(i, element, kind, err)
+		})
+	} else if err == nil {
+		switch kind {
+		case jsonparser.String:
+			if value, err = unescaped(value); err == nil {
+				j.row.add(i, value)
+			}
+		case jsonparser.Number, jsonparser.Boolean:
+			j.row.add(i, value)
 		}
-		switch {
-		case err != nil:
-			failed = err
-		case kind == jsonparser.String || kind == jsonparser.Number || kind == jsonparser.Boolean:
-			j.values[j.roles[i]] = value
-		}
-	}, j.paths...)
-	if failed != nil {
-		return Record{}, fmt.Errorf("the line is not JSON: %w", failed)
 	}
-	key, err := unescaped(j.values[keyRole])
-	if err != nil {
-		return Record{}, err
+	if err != nil && j.failed == nil {
+		j.failed = err
 	}
-	return j.fields.newRecord(&j.clock, j.values[timeRole], j.values[durationRole], key, j.values[costRole])
 }
 
 // unescaped returns the text of a string in JSON. It allocates only where there is a backslash.

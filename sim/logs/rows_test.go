@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
@@ -42,7 +41,7 @@ func wants(names ...string) listReader {
 func TestRows(t *testing.T) {
 	const combined = `192.0.2.1 - bob [14/Nov/2023:22:13:20 +0000] "GET /a?b=\"c HTTP/1.1" 404 5 "https://x.example/" "Mozilla [5] \"x\""`
 	seconds := func(r RowReader) Format {
-		f, err := NewCombinedRows(1, r)
+		f, err := NewCombined(1, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,16 +55,16 @@ func TestRows(t *testing.T) {
 		want     string
 		instants string
 	}{
-		{"JSON", NewJSONRows(fields, wants("request.headers.X-A", "request.uri", "status")),
+		{"JSON", NewJSON(fields, wants("request.headers.X-A", "request.uri", "status")),
 			`{"ts":1700000000.5,"duration":0.25,"status":200,"request":{"uri":"/\u0062\"","headers":{"X-A":["a","b"],"X-B":["c"]}}}`,
 			`1700000000250000 [a b] [/b"] [200] 1`, "seconds since the Unix epoch"},
-		{"JSON without the fields", NewJSONRows(fields, wants("request.headers.X-A", "user_id")), `{"ts":1700000000,"user_id":{},"request":{"headers":"x"}}`,
+		{"JSON without the fields", NewJSON(fields, wants("request.headers.X-A", "user_id")), `{"ts":1700000000,"user_id":{},"request":{"headers":"x"}}`,
 			"1700000000000000 [] [] 1", "seconds since the Unix epoch"},
-		{"recorded instant", NewJSONRows(fields, wants("status")), `{"ts":1700000000,"status":1,"rate_limit":{"at":2}}`,
+		{"recorded instant", NewJSON(fields, wants("status")), `{"ts":1700000000,"status":1,"rate_limit":{"at":2}}`,
 			"1700000009000000 [1] 1", "those of the recorded decisions"},
-		{"CSV", NewTableRows(fields, ',', wants("request.method", "status")), "status,ts,request.method,duration\n200,1700000000.5,GET,0.5\n",
+		{"CSV", NewTable(fields, ',', wants("request.method", "status")), "status,ts,request.method,duration\n200,1700000000.5,GET,0.5\n",
 			"1700000000000000 [GET] [200] 1", "seconds since the Unix epoch"},
-		{"TSV with an empty value", NewTableRows(Fields{Time: "ts"}, '\t', wants("a", "b")), "ts\ta\tb\n1700000000\t\tx\n",
+		{"TSV with an empty value", NewTable(Fields{Time: "ts"}, '\t', wants("a", "b")), "ts\ta\tb\n1700000000\t\tx\n",
 			"1700000000000000 [] [x] 1", "seconds since the Unix epoch"},
 		{"combined", seconds(wants("request.client_ip", "user_id", "request.method", "request.uri", "request.proto", "status", "request.headers.Referer", "request.headers.User-Agent")),
 			combined, `1700000000 [192.0.2.1] [bob] [GET] [/a?b=\"c] [HTTP/1.1] [404] [https://x.example/] [Mozilla [5] \"x\"] 1`, ""},
@@ -87,7 +86,7 @@ func TestRows(t *testing.T) {
 }
 
 func TestRowsRefuse(t *testing.T) {
-	if _, err := NewCombinedRows(1, wants("request.host")); err == nil ||
+	if _, err := NewCombined(1, wants("request.host")); err == nil ||
 		!strings.Contains(err.Error(), "the combined log format has no request.host, which the test needs: use a log of Caddy") {
 		t.Errorf("error = %v, want that there is no host", err)
 	}
@@ -96,12 +95,12 @@ func TestRowsRefuse(t *testing.T) {
 		"ts,a\n1,stop\n2,b\n":   "log, line 2: stopped",
 		"time,a\n1,stop\n2,b\n": `no column "ts": use one of time, a`,
 	} {
-		f := NewTableRows(Fields{Time: "ts"}, ',', wants("a"))
+		f := NewTable(Fields{Time: "ts"}, ',', wants("a"))
 		if _, err := readAll(source(t, text, f)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error = %v, want %s", text, err, want)
 		}
 	}
-	summary, err := readAll(source(t, "{}\n{\"ts\":1,\"a\":[1,}\n[]\n{\"ts\":\n", NewJSONRows(Fields{Time: "ts"}, wants("a"))))
+	summary, err := readAll(source(t, "{}\n{\"ts\":1,\"a\":[1,}\n[]\n{\"ts\":\n", NewJSON(Fields{Time: "ts"}, wants("a"))))
 	if err != nil || summary.Unreadable < 3 {
 		t.Errorf("bad JSON: %+v, %v, want unreadable lines", summary, err)
 	}
@@ -114,34 +113,4 @@ func readAll(s Source) (Summary, error) {
 		return Summary{}, err
 	}
 	return summaries[0], nil
-}
-
-// FuzzRows reads lines of any kind for a reader.
-func FuzzRows(f *testing.F) {
-	f.Add([]byte(`{"ts":1700000000.5,"duration":0.25,"status":[1,[2,{"a":3}],"\ud800"],"request":{"uri":"\u0000"}}`), uint8(0))
-	f.Add([]byte("ts,duration,status,request.uri\n1,2,\"3\n4"), uint8(1))
-	f.Add([]byte(`192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET / \`), uint8(2))
-	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
-		var fm Format
-		fields, reader := Fields{Time: "ts", Duration: "duration"}, wants("status", "request.uri")
-		switch format % 3 {
-		case 0:
-			fm = NewJSONRows(fields, reader)
-		case 1:
-			fm = NewTableRows(fields, ',', reader)
-		case 2:
-			fm, _ = NewCombinedRows(1, reader)
-		}
-		last := limiter.Instant(0)
-		lines, err := Open(strings.NewReader(string(text)))
-		if err != nil {
-			return
-		}
-		_, _ = Read([]Source{{Name: "log", Lines: lines, Format: fm}}, new(sim.Keys), 0, 0, func(r sim.Request) { // errors are of no use here
-			if r.At < last {
-				t.Errorf("request %+v after one of %d", r, last)
-			}
-			last = r.At
-		})
-	})
 }

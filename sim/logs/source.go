@@ -85,7 +85,6 @@ func (s *stream) read() error {
 	} else if err != errLongLine {
 		return err
 	}
-	var header *HeaderError
 	var stop *StopError
 	switch {
 	case err == ErrNoRecord:
@@ -93,7 +92,7 @@ func (s *stream) read() error {
 	case err == ErrKeyless:
 		s.Keyless++
 		return nil
-	case errors.As(err, &header), errors.As(err, &stop):
+	case errors.As(err, &stop):
 		return err
 	case err == nil && record.At < 0:
 		err = errors.New("the request arrived before 1970")

@@ -11,24 +11,38 @@ import (
 // A tableFormat reads values between commas or tabs. The first line names the columns.
 type tableFormat struct {
 	clock
-	fields  Fields
-	comma   rune
-	columns [4]int // by role; -1: not there. nil names: not read yet
-	names   []string
+	fields     Fields
+	comma      rune
+	reader     RowReader
+	wants      []Want
+	named      bool  // the names were read
+	time, took int   // columns; -1: not there
+	places     []int // of wants among the columns; -1: not there
+	row        Row
 }
 
-// NewTable returns the format of tables whose values are between commas, or other characters.
-func NewTable(f Fields, comma rune) Format { return &tableFormat{fields: f, comma: comma} }
+// NewTable returns the format of tables whose values are between commas, or other characters, for a
+// reader.
+func NewTable(f Fields, comma rune, r RowReader) Format {
+	return &tableFormat{fields: f, comma: comma, reader: r, wants: r.Wants()}
+}
 
 func (t *tableFormat) Record(line []byte) (Record, error) {
 	values, err := t.split(line)
 	switch {
 	case err != nil:
 		return Record{}, err
-	case t.names == nil:
+	case !t.named:
 		return Record{}, t.header(values)
 	}
-	return t.fields.newRecord(&t.clock, t.text(values, timeRole), t.text(values, durationRole), t.text(values, keyRole), t.text(values, costRole))
+	t.row.reset(len(t.wants))
+	for i, place := range t.places {
+		if text := textAt(values, place); len(text) > 0 {
+			t.row.add(i, text)
+		}
+	}
+	r, err := t.reader.Read(&t.row)
+	return finish(r, err, &t.clock, textAt(values, t.time), textAt(values, t.took))
 }
 
 // split returns the values of a row.
@@ -45,9 +59,9 @@ func (t *tableFormat) split(line []byte) ([]string, error) {
 	return values, nil
 }
 
-// text returns the value of a row for a role, nil if there is none.
-func (t *tableFormat) text(values []string, r role) []byte {
-	if column := t.columns[r]; column >= 0 && column < len(values) {
+// textAt returns the value in a column, nil if there is none.
+func textAt(values []string, column int) []byte {
+	if column >= 0 && column < len(values) {
 		return []byte(values[column])
 	}
 	return nil
@@ -55,24 +69,22 @@ func (t *tableFormat) text(values []string, r role) []byte {
 
 // header reads the names of the columns.
 func (t *tableFormat) header(names []string) error {
-	for role, name := range []string{t.fields.Time, t.fields.Duration, t.fields.Key, t.fields.Cost} {
-		t.columns[role] = slices.Index(names, name)
-		if name != "" && t.columns[role] < 0 {
-			return &HeaderError{name, names}
+	t.time, t.took = slices.Index(names, t.fields.Time), slices.Index(names, t.fields.Duration)
+	for _, name := range []string{t.fields.Time, t.fields.Duration} {
+		if name != "" && !slices.Contains(names, name) {
+			return &StopError{fmt.Errorf("the table has no column %q: use one of %s", name, strings.Join(names, ", "))}
 		}
 	}
-	t.names = names
+	for _, want := range t.wants {
+		i := slices.Index(names, want.String())
+		if i < 0 && want.For != "" {
+			return &StopError{fmt.Errorf("the table has no column %s, which %s needs: use a log that has it, or --limit and --key "+
+				"with one of %s", want, want.For, strings.Join(names, ", "))}
+		}
+		t.places = append(t.places, i)
+	}
+	t.named = true
 	return ErrNoRecord
-}
-
-// A HeaderError is the error of a table that has no column of a name.
-type HeaderError struct {
-	Name    string
-	Columns []string
-}
-
-func (e *HeaderError) Error() string {
-	return fmt.Sprintf("the table has no column %q: use one of %s", e.Name, strings.Join(e.Columns, ", "))
 }
 
 func (t *tableFormat) Instants() string { return t.clock.String() }
