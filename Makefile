@@ -16,29 +16,25 @@ linted   := $(filter-out tools,$(modules))
 exchanges = $(CURDIR)/bin/exchanges
 # Compilers and linters take a fifth less processor time with fewer garbage collections. The tests
 # themselves have Go's default.
-build lint vuln fuzz alone simulated timed: export GOGC = 300
-default_gc = -exec 'env -u GOGC'
+build lint vuln fuzz alone unraced timed: export GOGC = 300
 # The program that tests run. Each package would link its own otherwise.
-with_caddy = FLEETLIMIT_CADDY=$(CURDIR)/bin/caddy
+alone unraced timed clients page: export FLEETLIMIT_CADDY = $(CURDIR)/bin/caddy
+strict     = $(GO) run github.com/fleetlimit/fleetlimit/test/strict
+flags      = -vet=off -count=1 -exec 'env -u GOGC'
 # The race detector would sleep for a second at the end of each of its programs.
 export GORACE = atexit_sleep_ms=20
-# Tests that count bytes or load a gateway. The race detector and other packages disturb them.
-alone    := Test(Load|Memory)|Test[A-Za-z0-9_]*Alloc
-# Tests that take ten times as long under the race detector, in which it has nothing to find: one
-# goroutine compares results.
-unraced  := Test(Tune|Recall|SameAsMemory|LendAsSpecified|LoadOfCharges|LoadOfLateRefunds)
-# Tests that play all of their seeds without the race detector, and a few of them under it.
-seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
-# The directories with tests of these names.
-dirs_of   = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(1))' .)))
-# Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.
-# The Caddy of the first is a program of its own, which the race detector would not watch.
-programs := ./test/fleet ./test/fault ./test/runbooks ./test/monitoring ./test/redistest ./test/pgtest ./test/deploy
-slow     := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
-# The race detector has nothing to find in packages of which no file has any of these words.
-at_once  := ^[[:space:]]*go [a-z]|\.Go\(|"sync|"testing/synctest"|"net/http/httptest"|/redistest"|t\.Parallel
-tested    = $(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...))
-in_turn   = $(shell for dir in $(tested); do grep -qE '$(at_once)' $$dir/*.go || echo $$dir; done)
+# Tests that the race detector would disturb, as they count bytes or instants, and those that it slows
+# tenfold and has nothing to find in, as one goroutine computes. Of seeded ones it watches a few seeds.
+unraced   := Test(Memory|LoadLarge|LoadOf|Recall|SameAsMemory|LendAsSpecified|Tune)|Test[A-Za-z0-9_]*Alloc
+seeded    := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
+computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench --exclude-dir=test '^func ($(unraced)|$(seeded))' .)))
+# Packages that the race detector does not watch: their Caddy is a program of its own, or they have
+# one goroutine and compute much.
+unwatched := ./test/fleet ./test/fault ./test/runbooks ./test/monitoring ./test/redistest ./test/pgtest ./test/deploy \
+	./test/adapt ./test/docs ./internal/pathpattern ./internal/keytemplate ./limiter ./sim
+# Packages whose tests mostly wait. They begin first and run beside others.
+slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
+watched    = $(slow) $(filter-out $(slow) $(unwatched),$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))
 # Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
 # be compiled again.
 instrumented = '$(shell $(GO) list -m)/...=-d=libfuzzer'
@@ -55,28 +51,27 @@ run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
 test: build need-cc need-redis need-postgres need-prometheus need-chromium alone ## Run every test, most under the race detector; a skipped test fails
-	@$(MAKE) --no-print-directory -j 2 simulated timed
+	@$(MAKE) --no-print-directory -j 2 unraced timed
 
-alone:
-	$(GO) run ./test/strict -p 1 -run '^($(alone))' -skip '^($(unraced))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(alone))
+alone: # these load a gateway, so nothing runs beside them
+	$(strict) $(flags) -run '^TestLoad' ./test/attack
 
-# These only compute, so they take what time others leave.
-simulated:
-	nice $(GO) run ./test/strict -p 1 -timeout 1h -run '^($(unraced)|$(seeded))' -vet=off -count=1 $(default_gc) $(call dirs_of,$(unraced)|$(seeded))
+unraced: # these only compute, so they take what time others leave
+	nice $(strict) $(flags) -p 1 -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
 
 timed:
-	$(with_caddy) $(GO) run ./test/strict -must-run '$(programs)' -p 3 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(programs) $(in_turn)
-	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run './test/integration ./test/attack' -race -p 4 -skip '^($(alone)|$(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) $(filter-out $(programs) $(in_turn),$(tested))
+	$(strict) -must-run '$(unwatched)' $(flags) -p 3 -shuffle=on $(unwatched)
+	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(flags) -race -p 4 -skip '^($(unraced))' -shuffle=on $(watched)
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
-	cd test/page && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict -vet=off -count=1 -shuffle=on .
+	cd test/page && $(strict) $(flags) -shuffle=on .
 
 clients: build ## Talk to Caddy with clients that people use, check the dashboard; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
-	cd test/clients && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
+	cd test/clients && $(strict) $(flags) $$unless -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
 
 page: build need-redis need-chromium ## Drive the operator's page in Chromium, and take the pictures of docs/img
-	cd test/page && $(with_caddy) $(GO) test -vet=off -count=1 . -screenshots $(CURDIR)/docs/img
+	cd test/page && $(GO) test -vet=off -count=1 . -screenshots $(CURDIR)/docs/img
 
 openapi: need-go need-redis ## Run the tests of the admin API, and compare what it answers with openapi.json
 	cd test/openapi && $(GO) test -vet=off -count=1 .
@@ -97,7 +92,7 @@ verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium b
 # What computes runs beside what waits, and gives way to it.
 computed:
 	@nice $(MAKE) --no-print-directory lint vuln tidy fuzz-short
-	@$(MAKE) --no-print-directory simulated
+	@$(MAKE) --no-print-directory unraced
 
 waiting:
 	@for target in timed bench-short clients; do $(MAKE) --no-print-directory $$target || exit 1; done
@@ -201,4 +196,4 @@ need-chromium:
 	@test/page/need-chromium.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test alone simulated timed clients page openapi upstreams verify computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium
+.PHONY: help build run test alone unraced timed clients page openapi upstreams verify computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium

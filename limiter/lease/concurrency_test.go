@@ -27,7 +27,7 @@ func TestConcurrentTakes(t *testing.T) {
 	}{
 		{"one key", 1, 0},
 		{"a few keys", 10, 0},
-		{"many keys", 300, 0},
+		{"many keys", 100, 0},
 		{"a few keys and failures", 10, 9},
 	} {
 		t.Run(line.name, func(t *testing.T) {

@@ -30,7 +30,11 @@ func TestTuneBursts(t *testing.T) {
 				}
 				// Nodes ask again after a random time, which decides much. So the same bursts arrive some times.
 				var takes, falsely, exactly, local int64
-				for range 20 {
+				times := 5
+				if *tuneAll {
+					times = 20
+				}
+				for range times {
 					inSimulation(t, limit, 15, 1, func(_ *testing.T, s *simulation) {
 						sum := s.burst(100, limit.Limit.Events/5, load)
 						takes, local = takes+sum.takes, local+sum.local
