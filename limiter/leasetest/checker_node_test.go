@@ -53,7 +53,7 @@ func (d *denial) lasts() limiter.Instant {
 func (n *simNode) repeats(key int, take *limiter.Take, arrived, at limiter.Instant) bool {
 	return slices.ContainsFunc(n.key(key).denials, func(d denial) bool {
 		sameLimit := n.limits[d.rule] >= n.limits[take.Rule] || arrived < d.at && d.at == at
-		return sameLimit && d.cost <= take.Cost && d.at <= at && at <= d.at+d.lasts()
+		return sameLimit && d.cost <= take.Cost && d.at <= at && n.clockAt(at) <= n.clockAt(d.at)+d.lasts()
 	})
 }
 
@@ -172,7 +172,7 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 		c.decidedInOutage(n, key, take)
 		return
 	case !d.OK && take.Err == nil:
-		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
+		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 		c.deny(n, key, take, arrived)
 		return
 	case len(takes) > 1: // unless both are late, the other limit denies it
@@ -186,11 +186,11 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 		k.failed++
 		return
 	}
-	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
+	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At || c.changes == 0 && d.Limit != take.Rule.Capacity() {
 		c.failf(key, "%v: decision %+v", n, *d)
 	}
-	h, at := n.key(key), d.At-n.offset
+	h, at := n.key(key), n.timeOf(d.At)
 	switch d.Source {
 	case limiter.FromStore:
 		if at = d.At; d.Turn != 0 {
@@ -220,7 +220,7 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take, arrived limiter.
 	if d.Source != limiter.FromRememberedDenial {
 		return
 	}
-	if !n.repeats(key, take, arrived, d.At-n.offset) {
+	if !n.repeats(key, take, arrived, n.timeOf(d.At)) {
 		c.failf(key, "%v: repeats a denial of %d under %d events that the store has not given lately",
 			n, take.Cost, take.Rule.Limit.Events)
 	}

@@ -19,6 +19,7 @@ type fault struct {
 	limit      limiter.Limit      // that it needs; without events: any
 	prepare    func(*simulation)  // makes it likely
 	maxWait    time.Duration      // of the limit
+	variety    variety            // that it needs
 	from       uint64             // the first seed: what is rare need not be looked for each time
 
 	options func(*simNode, *lease.Options)

@@ -29,7 +29,7 @@ func (h *heldKey) ended(c *call, answered bool) {
 // the store has not answered in time.
 func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived limiter.Instant) {
 	k, d := &c.outcomes[key], &take.Decision
-	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n.offset}, d.Remaining)
+	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n}, d.Remaining)
 	if !n.key(key).overdue(arrived, c.now()) {
 		c.failf(key, "%v: late, but each request was answered in time", n)
 	}
@@ -40,7 +40,7 @@ func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived l
 		c.failf(key, "%v: late and admitted, want it denied by the outage mode", n)
 	default:
 		n.sums.late += take.Cost
-		k.late = append(k.late, admission{d.At - n.offset, take.Cost})
+		k.late = append(k.late, admission{n.timeOf(d.At), take.Cost})
 	}
 }
 

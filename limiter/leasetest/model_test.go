@@ -69,8 +69,9 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.greed = oneOf[int64](rng, 1, 1, 1, 20)
 	s.alone = rng.IntN(2) == 0
 	s.lag, s.skew, s.tracing, s.order = heartbeat, 1000*sec, true, newOrder(seed)
-	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v",
-		nodes, len(s.checker.outcomes), limit.Limit, limit.Algorithm)
+	s.vary(seed)
+	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v, %+v",
+		nodes, len(s.checker.outcomes), limit.Limit, limit.Algorithm, s.variety)
 	s.addNodes(nodes)
 	go s.attend()
 	s.mu.Lock()

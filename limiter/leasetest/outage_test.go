@@ -14,7 +14,7 @@ import (
 // decidedInOutage notes a decision by the outage mode.
 func (c *checker) decidedInOutage(n *simNode, key int, take *limiter.Take) {
 	k, d := &c.outcomes[key], &take.Decision
-	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n.offset}, d.Remaining)
+	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n}, d.Remaining)
 	switch {
 	case !d.OK && take.Cost <= take.Rule.Capacity() && d.RetryAt <= d.At:
 		c.failf(key, "%v: denied in an outage, retry at %d, which is not after %d", n, d.RetryAt, d.At)

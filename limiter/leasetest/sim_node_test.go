@@ -19,6 +19,7 @@ type simNode struct {
 	limiter.Operator // nil: there are no operators
 	id               uint64
 	offset           limiter.Instant // of its clock to the simulation's
+	drift            int64           // of its clock, in ppm: see clockAt
 	behind           atomic.Int64    // by how many µs the clock reads less while the store is made
 	born             limiter.Instant // 0: long ago
 	counts           atomic.Int64    // how many nodes it knows of
@@ -48,6 +49,9 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 	if s.skew > 0 {
 		n.offset = limiter.Instant(s.rng.Int64N(2*s.skew) - s.skew)
 	}
+	if s.drift > 0 {
+		n.drift = oneOf(s.rng, -s.drift, s.drift)
+	}
 	n.counts.Store(int64(alive))
 	if born == 0 {
 		n.behind.Store(3 * s.limit.Limit.Window.Microseconds())
@@ -69,7 +73,7 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 }
 
 func (n *simNode) clock() limiter.Instant {
-	return n.now() + n.offset - limiter.Instant(n.behind.Load())
+	return n.clockAt(n.now()) - limiter.Instant(n.behind.Load())
 }
 
 // useLimit makes the limit in force that of the node.

@@ -51,6 +51,7 @@ type simulation struct {
 	steady bool   // a denial is remembered without jitter
 	lag    int64  // µs until nodes know of another node, at most
 	skew   int64  // µs by which their clocks are off, at most
+	variety
 }
 
 // A network is what happens to messages on their way.
