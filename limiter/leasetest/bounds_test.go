@@ -3,80 +3,98 @@ package leasetest
 import "github.com/fleetlimit/fleetlimit/limiter"
 
 // checkBound checks that no span of what was admitted to a key holds more than its algorithm
-// promises, and what failovers have made the store forget.
+// promises, and what failovers have made the store forget. What was refunded does not count.
 func (c *checker) checkBound(key int, k *outcome) {
-	admitted, r := k.inOrder(), c.highest
-	most := r.Capacity() + k.forgotten
+	r := c.highest
+	most := float64(r.Capacity() + k.forgotten)
+	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
+		refill, per := r.Rate()
+		most += float64(refill) / float64(per)
+	}
+	t := newTally(r, k.vain.overlapping())
+	for _, e := range k.inOrder() {
+		if got := t.add(e.at, e.n); got > most+1e-6 {
+			c.failAt(e.at, key, "%.2f events count at %v, want at most %.2f", got, sinceEpoch(e.at), most)
+			return
+		}
+	}
+}
+
+// A tally counts events as an algorithm does, oldest first.
+type tally interface {
+	// add adds n events of the instant at, and returns how many count then.
+	add(at limiter.Instant, n int64) float64
+}
+
+func newTally(r *limiter.Rule, vain vain) tally {
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
-		c.checkBucket(key, admitted, k.forgotten)
+		return &bucketTally{rule: r, vain: vain, at: epoch}
 	case limiter.SlidingWindowLog:
-		c.checkLog(key, admitted, most)
+		return &logTally{rule: r}
 	case limiter.FixedWindow:
-		c.checkFixed(key, admitted, most)
-	default:
-		c.checkSliding(key, admitted, most)
+		return &fixedTally{rule: r}
 	}
+	return &slidingTally{r, NewLedger(r.Algorithm).count}
 }
 
-// checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of
+// A bucketTally checks all spans at once: what was added must not overflow a bucket of the size of
 // the bound, which in a span is larger by what was still to be canceled when the span began.
-func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
-	r, vain := c.highest, c.outcomes[key].vain.overlapping()
-	refill, per := r.Rate()
-	bound := float64(r.Capacity() + forgotten)
-	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
-		bound += float64(refill) / float64(per)
-	}
-	level, at := 0.0, limiter.Instant(0)
-	for _, e := range admitted {
-		level = max(-vain.pending(e.at), level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)
-		if at = e.at; level > bound+1e-6 {
-			c.failAt(at, key, "in a span up to %v, %.2f more were admitted than accrue in it, want at most %.2f",
-				sinceEpoch(at), level, bound)
-		}
-	}
+type bucketTally struct {
+	rule  *limiter.Rule
+	vain  vain
+	at    limiter.Instant
+	level float64
 }
 
-func (c *checker) checkLog(key int, admitted []admission, most int64) {
-	var n int64
-	first := 0
-	for _, e := range admitted {
-		n += e.n
-		for admitted[first].at <= e.at-window(c.highest) {
-			n -= admitted[first].n
-			first++
-		}
-		c.checkWindow(key, e.at, n, most)
-	}
+func (t *bucketTally) add(at limiter.Instant, n int64) float64 {
+	refill, per := t.rule.Rate()
+	accrued := float64(int64(at-t.at)*refill) / float64(per)
+	t.level = max(-t.vain.pending(at), t.level-accrued) + float64(n)
+	t.at = at
+	return t.level
 }
 
-func (c *checker) checkWindow(key int, at limiter.Instant, n, most int64) {
-	if n > most {
-		c.failAt(at, key, "admitted in the window up to %v = %d, want at most %d", sinceEpoch(at), n, most)
-	}
+// A logTally counts what is in the window.
+type logTally struct {
+	rule   *limiter.Rule
+	events []limiter.Events // the oldest of which may be out of the window
+	sum    int64
 }
 
-func (c *checker) checkFixed(key int, admitted []admission, most int64) {
-	var n int64
-	var current limiter.Instant
-	for _, e := range admitted {
-		if begins := begin(e.at, int64(window(c.highest))); begins != current {
-			n, current = 0, begins
-		}
-		n += e.n
-		c.checkWindow(key, e.at, n, most)
+func (t *logTally) add(at limiter.Instant, n int64) float64 {
+	for len(t.events) > 0 && t.events[0].At <= at-window(t.rule) {
+		t.sum -= t.events[0].N
+		t.events = t.events[1:]
 	}
+	t.events = append(t.events, limiter.Events{At: at, N: n})
+	t.sum += n
+	return float64(t.sum)
 }
 
-// checkSliding counts what was admitted as the algorithm does.
-func (c *checker) checkSliding(key int, admitted []admission, most int64) {
-	w := NewLedger(c.highest.Algorithm).count
-	for _, e := range admitted {
-		w.advance(c.highest, e.at)
-		w.consume(c.highest, e.n)
-		c.checkWindow(key, e.at, w.consumed(), most)
+type fixedTally struct {
+	rule   *limiter.Rule
+	begins limiter.Instant
+	sum    int64
+}
+
+func (t *fixedTally) add(at limiter.Instant, n int64) float64 {
+	if begins := begin(at, int64(window(t.rule))); begins != t.begins {
+		t.begins, t.sum = begins, 0
 	}
+	t.sum += n
+	return float64(t.sum)
+}
+
+type slidingTally struct {
+	rule *limiter.Rule
+	lendingCount
+}
+
+func (t *slidingTally) add(at limiter.Instant, n int64) float64 {
+	t.advance(t.rule, at)
+	t.consume(t.rule, n)
+	return float64(t.consumed())
 }
 
 // undenied returns how many events may be used without a denial while nothing goes wrong: half of

@@ -160,8 +160,9 @@ func (c *checker) answered(n *simNode, l *limiter.LeaseRequest) {
 	}
 }
 
-// decided notes what a node has decided on takes that arrived at the instant arrived.
-func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived limiter.Instant) {
+// decided notes what a node has decided on takes that arrived at the instant arrived. It returns what
+// notes that some of the events are about to be refunded, if they can be.
+func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived limiter.Instant) (refund func(int64)) {
 	take, k := &takes[0], &c.outcomes[key]
 	d, cost := &take.Decision, take.Cost
 	if arrived == c.now() {
@@ -170,21 +171,20 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 	switch {
 	case d.Source == limiter.FromOutage:
 		c.decidedInOutage(n, key, take)
-		return
+		return nil
 	case !d.OK && take.Err == nil:
 		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 		c.deny(n, key, take, arrived)
-		return
+		return nil
 	case len(takes) > 1: // unless both are late, the other limit denies it
 		c.tracef(key, "%v takes %d in vain: another limit denies it", n, cost)
-		return
+		return nil
 	case d.Source == limiter.FromLate:
-		c.decidedLate(n, key, take, arrived)
-		return
+		return c.decidedLate(n, key, take, arrived)
 	case take.Err != nil:
 		c.tracef(key, "%v takes %d: %v", n, cost, take.Err)
 		k.failed++
-		return
+		return nil
 	}
 	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At || c.changes == 0 && d.Limit != take.Rule.Capacity() {
@@ -205,6 +205,7 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 		}
 	}
 	c.admit(key, at, cost)
+	return c.refunds(n, key, take)
 }
 
 // deny notes a denied take that arrived at the instant arrived.

@@ -26,6 +26,7 @@ type fault struct {
 	decide  func(n *simNode, h *heldKey, take *limiter.Take) bool // in place of the node's store
 	turn    func(*Ledger, *limiter.Rule)                          // before the store decides a take that may wait
 	send    func(*simNode, *limiter.LeaseRequest)
+	refund  func(*Ledger, *limiter.Take, limiter.Instant)  // after the store has refunded a take
 	lend    func(*simNode, *Ledger, *limiter.LeaseRequest) // before the store decides
 	lent    func(*simNode, *Ledger, *limiter.LeaseRequest)
 	answer  func(n *simNode, l *limiter.LeaseRequest, took limiter.Instant)
@@ -221,6 +222,12 @@ func (f *fault) changeOptions(n *simNode, o *lease.Options) {
 
 func (f *fault) decides(n *simNode, key int, take *limiter.Take) bool {
 	return f.decide != nil && f.decide(n, n.key(key), take)
+}
+
+func (f *fault) afterRefund(g *Ledger, k *limiter.Take, now limiter.Instant) {
+	if f.refund != nil {
+		f.refund(g, k, now)
+	}
 }
 
 func (f *fault) beforeSend(n *simNode, l *limiter.LeaseRequest) {

@@ -16,4 +16,22 @@ var varietyFaults = []fault{
 		variety:    variety{drift: 250 * mostDrift},
 		prepare:    strikeFast,
 	},
+	{
+		name:       "strict take refunded twice",
+		boundsOnly: true,
+		variety:    variety{strict: true, refunds: 0.3},
+		refund: func(g *Ledger, k *limiter.Take, now limiter.Instant) {
+			g.Refund(k.Rule, now, limiter.Events{At: k.Decision.At, N: k.Cost}, k.Decision.Seen())
+		},
+	},
+	{
+		name:       "refund of a bucket without regard to what it has refilled since",
+		boundsOnly: true,
+		algorithm:  &bucket,
+		limit:      limiter.Limit{Events: 50, Window: time.Second},
+		variety:    variety{refunds: 0.1},
+		refund: func(g *Ledger, k *limiter.Take, _ limiter.Instant) {
+			g.AddQuota(k.Rule, g.Newest(), k.Cost)
+		},
+	},
 }

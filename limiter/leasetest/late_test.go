@@ -26,8 +26,8 @@ func (h *heldKey) ended(c *call, answered bool) {
 }
 
 // decidedLate notes a decision by the outage mode on a take that arrived at the instant arrived, as
-// the store has not answered in time.
-func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived limiter.Instant) {
+// the store has not answered in time. What it returns is that of decided.
+func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived limiter.Instant) func(int64) {
 	k, d := &c.outcomes[key], &take.Decision
 	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n}, d.Remaining)
 	if !n.key(key).overdue(arrived, c.now()) {
@@ -41,7 +41,9 @@ func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived l
 	default:
 		n.sums.late += take.Cost
 		k.late = append(k.late, admission{n.timeOf(d.At), take.Cost})
+		return reduces(&k.late)
 	}
+	return nil
 }
 
 // checkLate checks that nodes admit late, in any window, no more than their local buckets hold and

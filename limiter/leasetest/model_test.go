@@ -60,7 +60,10 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 		limit.Limit.Burst = cmp.Or(f.limit.Burst, oneOf(rng, 0, 0, 1+events/10, 3*events))
 	}
 	limit.MaxWait = f.maxWait
+	v := varietyOf(seed, f)
+	limit.Strict = v.strict
 	s := newSimulation(rng, limit, oneOf(rng, 1, 1, 3), f)
+	s.variety = v
 	s.onOutage = oneOf(rng, limiter.OutageLocal, limiter.OutageLocal, limiter.OutageClosed)
 	s.net = network{delay: oneOf[int64](rng, 0, 200, 1500, 5000), jitter: oneOf[int64](rng, 0, 500, 10_000)}
 	if rng.IntN(5) == 0 { // around the timeout, or just below it
@@ -69,7 +72,6 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.greed = oneOf[int64](rng, 1, 1, 1, 20)
 	s.alone = rng.IntN(2) == 0
 	s.lag, s.skew, s.tracing, s.order = heartbeat, 1000*sec, true, newOrder(seed)
-	s.vary(seed)
 	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v, %+v",
 		nodes, len(s.checker.outcomes), limit.Limit, limit.Algorithm, s.variety)
 	s.addNodes(nodes)

@@ -133,6 +133,9 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 		fresh := strconv.AppendUint(nil, n.rng.Uint64(), 16)
 		takes = append(takes, limiter.Take{Rule: n.denies, Key: fresh, Cost: 2})
 	}
+	if n.refunds > 0 {
+		takes[0].Origin = new(limiter.Origin)
+	}
 	faulty := n.fault.decides(n, key, &takes[0])
 	n.mu.Unlock()
 	arrived := n.now()
@@ -141,8 +144,11 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.gone {
-		n.checker.decided(n, key, takes, arrived)
+	if n.gone {
+		return
+	}
+	if back := n.checker.decided(n, key, takes, arrived); back != nil && n.happens(n.refunds) && !faulty {
+		n.refundLater(key, takes[0], back)
 	}
 }
 
@@ -277,9 +283,6 @@ func (n *simNode) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 	}
 	return errLost
 }
-
-// Refund implements [limiter.Store].
-func (n *simNode) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errLost }
 
 // Charge implements [limiter.Store].
 func (n *simNode) Charge(context.Context, limiter.Instant, []limiter.Take) error { return errLost }
