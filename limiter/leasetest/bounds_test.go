@@ -1,9 +1,18 @@
 package leasetest
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // checkBound checks that no span of what was admitted to a key holds more than its algorithm
 // promises, and what failovers have made the store forget. What was refunded does not count.
+//
+// A reset begins anew. The parts of a bucket stay, and count against what it has from then on. What
+// was leased of a window before its reset counts before it, whenever it is spent. Added quota takes
+// off the newest events. Charged events count, but may exceed the limit. So may what was leased before
+// they were charged, by as much as they did: see overdrawn.
 func (c *checker) checkBound(key int, k *outcome) {
 	r := c.highest
 	most := float64(r.Capacity() + k.forgotten)
@@ -11,90 +20,47 @@ func (c *checker) checkBound(key int, k *outcome) {
 		refill, per := r.Rate()
 		most += float64(refill) / float64(per)
 	}
-	t := newTally(r, k.vain.overlapping())
+	isBucket := r.Algorithm.Kind == limiter.TokenBucket
+	vain := k.vain.overlapping()
+	eras, changed := []era{{0, newTally(r, slices.Clone(vain))}}, 0
 	for _, e := range k.inOrder() {
-		if got := t.add(e.at, e.n); got > most+1e-6 {
-			c.failAt(e.at, key, "%.2f events count at %v, want at most %.2f", got, sinceEpoch(e.at), most)
+		for ; changed < len(k.changes) && k.changes[changed].at < e.at; changed++ {
+			newest := eras[len(eras)-1]
+			switch ch := &k.changes[changed]; ch.kind {
+			case wasReset:
+				eras = append(eras, era{ch.at, newTally(r, vain.after(ch.at))})
+			case charged:
+				newest.add(ch.at, ch.n)
+			case givenBack:
+				newest.giveBack(ch)
+			}
+		}
+		in := len(eras) - 1
+		for !isBucket && eras[in].begins > e.debited {
+			in--
+		}
+		allowed := most + k.overdrawn(changed, e.debited)
+		if got := eras[in].add(e.at, float64(e.n)); got > allowed+1e-6 {
+			c.failAt(e.at, key, "%.2f events count at %v, want at most %.2f", got, sinceEpoch(e.at), allowed)
 			return
 		}
 	}
 }
 
-// A tally counts events as an algorithm does, oldest first.
-type tally interface {
-	// add adds n events of the instant at, and returns how many count then.
-	add(at limiter.Instant, n int64) float64
-}
-
-func newTally(r *limiter.Rule, vain vain) tally {
-	switch r.Algorithm.Kind {
-	case limiter.TokenBucket:
-		return &bucketTally{rule: r, vain: vain, at: epoch}
-	case limiter.SlidingWindowLog:
-		return &logTally{rule: r}
-	case limiter.FixedWindow:
-		return &fixedTally{rule: r}
-	}
-	return &slidingTally{r, NewLedger(r.Algorithm).count}
-}
-
-// A bucketTally checks all spans at once: what was added must not overflow a bucket of the size of
-// the bound, which in a span is larger by what was still to be canceled when the span began.
-type bucketTally struct {
-	rule  *limiter.Rule
-	vain  vain
-	at    limiter.Instant
-	level float64
-}
-
-func (t *bucketTally) add(at limiter.Instant, n int64) float64 {
-	refill, per := t.rule.Rate()
-	accrued := float64(int64(at-t.at)*refill) / float64(per)
-	t.level = max(-t.vain.pending(at), t.level-accrued) + float64(n)
-	t.at = at
-	return t.level
-}
-
-// A logTally counts what is in the window.
-type logTally struct {
-	rule   *limiter.Rule
-	events []limiter.Events // the oldest of which may be out of the window
-	sum    int64
-}
-
-func (t *logTally) add(at limiter.Instant, n int64) float64 {
-	for len(t.events) > 0 && t.events[0].At <= at-window(t.rule) {
-		t.sum -= t.events[0].N
-		t.events = t.events[1:]
-	}
-	t.events = append(t.events, limiter.Events{At: at, N: n})
-	t.sum += n
-	return float64(t.sum)
-}
-
-type fixedTally struct {
-	rule   *limiter.Rule
+// An era of a key is the time between two resets.
+type era struct {
 	begins limiter.Instant
-	sum    int64
+	tally
 }
 
-func (t *fixedTally) add(at limiter.Instant, n int64) float64 {
-	if begins := begin(at, int64(window(t.rule))); begins != t.begins {
-		t.begins, t.sum = begins, 0
+// overdrawn returns how much of what was charged by one of the first changes, after the store had
+// debited a lease, the limit did not allow. The store grants nothing that it has not: so what was
+// charged before that counts in full, and so it does for what the store serves.
+func (k *outcome) overdrawn(changes int, debited limiter.Instant) (events float64) {
+	for i := changes - 1; i >= 0 && k.changes[i].at > debited && k.changes[i].kind != wasReset; i-- {
+		events += k.changes[i].over
 	}
-	t.sum += n
-	return float64(t.sum)
-}
-
-type slidingTally struct {
-	rule *limiter.Rule
-	lendingCount
-}
-
-func (t *slidingTally) add(at limiter.Instant, n int64) float64 {
-	t.advance(t.rule, at)
-	t.consume(t.rule, n)
-	return float64(t.consumed())
+	return events
 }
 
 // undenied returns how many events may be used without a denial while nothing goes wrong: half of

@@ -22,6 +22,9 @@ type heldKey struct {
 	denials []denial // by the store, oldest first
 	denied  bool     // by its last answer to a need
 
+	toldAt             limiter.Instant // when the node was last told that an operator has changed the count
+	resetAt, resetTold limiter.Instant // when the key was last reset, as far as it was told, and when it was
+
 	calls  []*call         // under way
 	missed limiter.Instant // when the newest call ended that was not answered in time
 }
@@ -51,9 +54,10 @@ func (d *denial) lasts() limiter.Instant {
 // under that of the take which came last: then the reply that it has waited for may be under an earlier
 // one. No take that comes after that reply is denied by it.
 func (n *simNode) repeats(key int, take *limiter.Take, arrived, at limiter.Instant) bool {
-	return slices.ContainsFunc(n.key(key).denials, func(d denial) bool {
+	h := n.key(key)
+	return slices.ContainsFunc(h.denials, func(d denial) bool {
 		sameLimit := n.limits[d.rule] >= n.limits[take.Rule] || arrived < d.at && d.at == at
-		return sameLimit && d.cost <= take.Cost && d.at <= at && n.clockAt(at) <= n.clockAt(d.at)+d.lasts()
+		return sameLimit && !h.forgot(d.at, at) && d.cost <= take.Cost && d.at <= at && n.clockAt(at) <= n.clockAt(d.at)+d.lasts()
 	})
 }
 
@@ -204,7 +208,11 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 			c.failf(key, "%v: spends %d at %v, which no lease has left", n, cost, sinceEpoch(at))
 		}
 	}
-	c.admit(key, at, cost)
+	debited := debitedAt(take)
+	if isBucket := take.Rule.Algorithm.Kind == limiter.TokenBucket; !isBucket && h.mustNotSpend(debited, at) {
+		c.failf(key, "%v: spends what was leased at %v, before the reset that it was told of", n, sinceEpoch(debited))
+	}
+	c.admit(key, admission{at, cost, debited})
 	return c.refunds(n, key, take)
 }
 

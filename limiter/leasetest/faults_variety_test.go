@@ -34,4 +34,33 @@ var varietyFaults = []fault{
 			g.AddQuota(k.Rule, g.Newest(), k.Cost)
 		},
 	},
+	{
+		name:       "reset that forgets the parts of a bucket",
+		boundsOnly: true,
+		algorithm:  &bucket,
+		limit:      limiter.Limit{Events: 400, Window: 10 * time.Second},
+		variety:    variety{changes: 6},
+		prepare:    strikeFast,
+		reset: func(g *Ledger) {
+			g.count.(*countedLending).lendingCount.(*lendingBucket).parts = parts{}
+		},
+	},
+	{
+		name:    "reset after which the store takes back what was leased before",
+		limit:   limiter.Limit{Events: 50, Window: 3 * time.Second},
+		variety: variety{changes: 6},
+		reset:   func(g *Ledger) { g.created, g.restarted = 0, 0 },
+	},
+	{
+		name:        "reset after which a node spends what it leased before",
+		keepsLeases: true,
+		limit:       limiter.Limit{Events: 50, Window: 3 * time.Second},
+		variety:     variety{changes: 6},
+	},
+	{
+		name:       "quota added twice",
+		boundsOnly: true,
+		variety:    variety{changes: 6},
+		quota:      func(events int64) int64 { return 2 * events },
+	},
 }

@@ -40,7 +40,7 @@ func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived l
 		c.failf(key, "%v: late and admitted, want it denied by the outage mode", n)
 	default:
 		n.sums.late += take.Cost
-		k.late = append(k.late, admission{n.timeOf(d.At), take.Cost})
+		k.late = append(k.late, admission{at: n.timeOf(d.At), n: take.Cost})
 		return reduces(&k.late)
 	}
 	return nil

@@ -79,6 +79,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.disturb()
+	s.vary()
 	s.store.replicate()
 	if f.prepare != nil {
 		f.prepare(s)

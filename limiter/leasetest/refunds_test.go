@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -69,7 +70,7 @@ func (n *simNode) refundLater(key int, k limiter.Take, refund func(int64)) {
 func (n *simNode) Refund(_ context.Context, _ limiter.Instant, takes []limiter.Take) (err error) {
 	for _, k := range takes {
 		l := limiter.LeaseRequest{Rule: k.Rule, Key: k.Key}
-		failed := n.ask(func() {
+		failed := n.ask(n.moment, func() {
 			s, served := n.simulation.store, limiter.Events{At: k.Decision.At, N: k.Cost}
 			n.tracef(keyOf(&l), "store refunds %d of %v", k.Cost, sinceEpoch(served.At))
 			g := s.ledger(&l)
@@ -84,15 +85,18 @@ func (n *simNode) Refund(_ context.Context, _ limiter.Instant, takes []limiter.T
 	return err
 }
 
-// ask has the store do something, and waits for its answer. It may be done though none comes.
-func (n *simNode) ask(do func()) error {
+// ask has the store do something, when a request takes this long, and waits for its answer. It may be
+// done though none comes.
+func (n *simNode) ask(when func(us int64) time.Duration, do func()) error {
 	n.mu.Lock()
 	if n.gone || n.happens(n.net.loseRequest) {
 		n.mu.Unlock()
 		return errLost
 	}
 	ended := make(chan error, 2)
-	n.after(n.wayOfRequest(), func() {
+	time.AfterFunc(when(n.wayOfRequest()), func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		do()
 		if !n.happens(n.net.loseAnswer) {
 			n.afterUnlocked(n.way(), func() { ended <- nil })

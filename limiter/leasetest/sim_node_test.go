@@ -93,6 +93,9 @@ func keyOf(l *limiter.LeaseRequest) int {
 	return key
 }
 
+// textOf returns the text of a key.
+func textOf(key int) []byte { return strconv.AppendInt(nil, int64(key), 10) }
+
 // take has a take of cost events arrive for the key. It does not wait for the decision.
 func (n *simNode) take(key int, cost int64) {
 	n.mu.Lock()
@@ -125,7 +128,7 @@ func (s *simulation) work(t arrival) {
 // decide waits for the decision on a take. If it is undone, another limit denies its request.
 func (n *simNode) decide(key int, cost int64, undone bool) {
 	n.mu.Lock()
-	takes := []limiter.Take{{Rule: n.rule, Key: strconv.AppendInt(nil, int64(key), 10), Cost: cost}}
+	takes := []limiter.Take{{Rule: n.rule, Key: textOf(key), Cost: cost}}
 	if most := n.rule.MaxWait.Microseconds(); most > 0 && n.rng.IntN(4) > 0 {
 		takes[0].Wait = 1 + n.rng.Int64N(most)
 	}
@@ -133,7 +136,7 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 		fresh := strconv.AppendUint(nil, n.rng.Uint64(), 16)
 		takes = append(takes, limiter.Take{Rule: n.denies, Key: fresh, Cost: 2})
 	}
-	if n.refunds > 0 {
+	if n.variety.needsOrigin() {
 		takes[0].Origin = new(limiter.Origin)
 	}
 	faulty := n.fault.decides(n, key, &takes[0])

@@ -54,3 +54,11 @@ func (v *vain) pending(at limiter.Instant) (n float64) {
 	*v = (*v)[kept:]
 	return n
 }
+
+// after returns what was served after the instant at: the bucket gets nothing else back since.
+func (v vain) after(at limiter.Instant) vain {
+	for len(v) > 0 && v[0].from <= at {
+		v = v[1:]
+	}
+	return slices.Clone(v)
+}

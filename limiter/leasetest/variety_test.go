@@ -7,6 +7,7 @@ type variety struct {
 	drift   int64   // ppm by which the clocks of nodes are faster or slower than the store's
 	strict  bool    // the store decides all takes
 	refunds float64 // probability that some of a take is refunded later
+	changes int     // by operators: resets, and added quota
 }
 
 // varietyOf returns that of a fleet. With a fault, it is what that needs.
@@ -21,5 +22,24 @@ func varietyOf(seed uint64, f fault) (v variety) {
 	}
 	v.strict = rng.IntN(12) == 0
 	v.refunds = oneOf(rng, 0, 0, 0.02, 0.3)
+	v.changes = oneOf(rng, 0, 0, 0, 1, 6)
 	return v
+}
+
+// needsOrigin reports whether it must be known which leases takes were spent of.
+func (v *variety) needsOrigin() bool { return v.refunds > 0 || v.changes > 0 }
+
+// vary has it happen until the takes end, for some windows.
+func (s *simulation) vary() {
+	for range s.changes {
+		s.checker.calm = false
+		s.driver.Add(1)
+		s.afterUnlocked(s.rng.Int64N(2*int64(window(s.rule))), func() {
+			defer s.driver.Done()
+			s.mu.Lock()
+			n, key := oneOf(s.rng, s.nodes...), s.rng.IntN(len(s.checker.outcomes))
+			s.mu.Unlock()
+			n.operate(key)
+		})
+	}
 }
