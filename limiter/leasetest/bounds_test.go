@@ -14,7 +14,7 @@ import (
 // off the newest events. Charged events count, but may exceed the limit. So may what was leased before
 // they were charged, by as much as they did: see overdrawn.
 func (c *checker) checkBound(key int, k *outcome) {
-	r := c.highest
+	r := k.limit.highest
 	most := float64(r.Capacity() + k.forgotten)
 	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
 		refill, per := r.Rate()

@@ -66,7 +66,8 @@ func (n *simNode) change(r *limiter.Rule, text []byte, do func(key int, g *Ledge
 // Reset implements [limiter.Operator].
 func (n *simNode) Reset(ctx context.Context, _ limiter.Instant, r *limiter.Rule, text []byte) error {
 	return n.change(r, text, func(key int, g *Ledger, now limiter.Instant) change {
-		g.uncounted(func() { g.Reset(r, now) })
+		others := n.restartOthers(key, now)
+		g.uncounted(func() { g.Reset(r, now, others...) })
 		n.fault.afterReset(g)
 		n.simulation.store.unsynced[key] = 0 // a failover may lose the reset, which makes nothing worse
 		n.tracef(key, "store resets the key")
@@ -75,6 +76,20 @@ func (n *simNode) Reset(ctx context.Context, _ limiter.Instant, r *limiter.Rule,
 		}
 		return change{kind: wasReset}
 	})
+}
+
+// restartOthers notes that the counts of the other limits of a key take nothing back of what is before
+// its reset, and returns them.
+func (n *simNode) restartOthers(key int, now limiter.Instant) (others []*Ledger) {
+	s := n.simulation.store
+	for i := range n.checker.outcomes {
+		if k := &n.checker.outcomes[i]; i%secondKeys == key%secondKeys && (i == key || n.second != nil) {
+			if k.restarted = now; i != key {
+				others = append(others, s.ledger(&limiter.LeaseRequest{Rule: n.ruleOf(i), Key: n.textOf(i)}))
+			}
+		}
+	}
+	return others
 }
 
 // resetAt is the key of a context, which takes the instant of a reset.
@@ -112,7 +127,8 @@ func (n *simNode) operate(key int) {
 		n.mu.Unlock()
 		return
 	}
-	r, text, events := n.rule, textOf(key), n.rng.Int64N(2)*(1+n.rng.Int64N(n.rule.Capacity()))
+	r, text := n.ruleOf(key), n.textOf(key)
+	events := n.rng.Int64N(2) * (1 + n.rng.Int64N(r.Capacity()))
 	n.mu.Unlock()
 	var at limiter.Instant
 	var err error
@@ -166,28 +182,18 @@ func debitedAt(take *limiter.Take) limiter.Instant {
 	return first
 }
 
-// lastReset returns when a key was last reset; 0: never.
-func (k *outcome) lastReset() limiter.Instant {
-	for i := len(k.changes) - 1; i >= 0; i-- {
-		if k.changes[i].kind == wasReset {
-			return k.changes[i].at
-		}
-	}
-	return 0
-}
-
 // tell tells the node of it.
 func (n *simNode) tell(key int, at limiter.Instant, reset bool) {
 	n.mu.Lock()
-	gone, r := n.gone, n.rule
+	gone, r := n.gone, n.ruleOf(key)
 	n.mu.Unlock()
 	switch {
 	case gone:
 		return
 	case reset && !n.fault.keepsLeases:
-		n.store.Drop(r, textOf(key))
+		n.store.Drop(r, n.textOf(key))
 	default:
-		n.store.DropDenial(r, textOf(key))
+		n.store.DropDenial(r, n.textOf(key))
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

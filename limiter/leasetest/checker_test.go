@@ -26,6 +26,7 @@ type checker struct {
 
 // An outcome is what happened to one key.
 type outcome struct {
+	limit      *checkedLimit
 	admissions []admission
 	denied     int64
 	admitted   int64 // events
@@ -33,7 +34,8 @@ type outcome struct {
 	forgotten int64 // events that failovers lost
 	inOutage  int64 // admitted events that the store was not asked for
 	late      []admission
-	changes   []change // oldest first
+	changes   []change        // oldest first
+	restarted limiter.Instant // when it or another count of its key was last reset
 	vain      vain
 
 	takes, local, failed     int64
@@ -50,12 +52,20 @@ type admission struct {
 }
 
 func newChecker(s *simulation, keys int) *checker {
-	c := &checker{simulation: s, outcomes: make([]outcome, keys)}
+	c := &checker{simulation: s}
 	for range keys {
 		c.exact = append(c.exact, limiter.NewCount(s.rule.Algorithm))
 	}
-	s.store.unsynced = make([]int64, keys)
+	c.addKeys(keys, &s.checkedLimit)
 	return c
+}
+
+// addKeys adds keys of a limit.
+func (c *checker) addKeys(keys int, limit *checkedLimit) {
+	for range keys {
+		c.outcomes = append(c.outcomes, outcome{limit: limit})
+		c.store.unsynced = append(c.store.unsynced, 0)
+	}
 }
 
 // failf says what is wrong with a key, and that it shows now. A fault that only the bounds are to
@@ -127,7 +137,7 @@ func (c *checker) returnable(n *simNode, count *countedLending, l *limiter.Lease
 	if l.Incarnation != incarnation {
 		return 0
 	}
-	reset := c.outcomes[keyOf(l)].lastReset()
+	reset := c.outcomes[keyOf(l)].restarted
 	for _, back := range l.Returns {
 		e := back.Events
 		if e.At > reset && count.keeps(l.Rule, e.At, n.key(keyOf(l)).expiry(e.At), c.now()) {

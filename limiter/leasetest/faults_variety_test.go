@@ -47,6 +47,7 @@ var varietyFaults = []fault{
 	},
 	{
 		name:    "reset after which the store takes back what was leased before",
+		from:    220,
 		limit:   limiter.Limit{Events: 50, Window: 3 * time.Second},
 		variety: variety{changes: 6},
 		reset:   func(g *Ledger) { g.created, g.restarted = 0, 0 },
@@ -62,5 +63,17 @@ var varietyFaults = []fault{
 		boundsOnly: true,
 		variety:    variety{changes: 6},
 		quota:      func(events int64) int64 { return 2 * events },
+	},
+	{
+		name:       "served by the answer alone, as another limit of the key denies the request",
+		boundsOnly: true,
+		variety: variety{second: limiter.Rule{
+			Algorithm: fixed, Limit: limiter.Limit{Events: 20, Window: time.Second},
+		}},
+		lent: func(_ *simNode, _ *Ledger, l *limiter.LeaseRequest) {
+			if l.Need > 0 && l.Served == 0 && l.Decision.OK {
+				l.Served = l.Need
+			}
+		},
 	},
 }

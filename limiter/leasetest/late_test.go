@@ -39,7 +39,7 @@ func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived l
 	case take.Rule.OnOutage == limiter.OutageClosed:
 		c.failf(key, "%v: late and admitted, want it denied by the outage mode", n)
 	default:
-		n.sums.late += take.Cost
+		n.sumsOf(key).late += take.Cost
 		k.late = append(k.late, admission{at: n.timeOf(d.At), n: take.Cost})
 		return reduces(&k.late)
 	}
@@ -50,12 +50,13 @@ func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived l
 // get.
 func (c *checker) checkLate(key int, k *outcome) {
 	slices.SortStableFunc(k.late, func(a, b admission) int { return int(a.at - b.at) })
-	share := c.highest.InOutage(c.fewest)
-	accrued, _ := share.Accrue(int64(window(c.highest)))
+	r := k.limit.highest
+	share := r.InOutage(c.fewest)
+	accrued, _ := share.Accrue(int64(window(r)))
 	most, sum, first := int64(c.members)*(share.Capacity+accrued+1), int64(0), 0
 	for _, e := range k.late {
 		sum += e.n
-		for ; k.late[first].at <= e.at-window(c.highest); first++ {
+		for ; k.late[first].at <= e.at-window(r); first++ {
 			sum -= k.late[first].n
 		}
 		if sum > most {

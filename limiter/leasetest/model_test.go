@@ -64,6 +64,9 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	limit.Strict = v.strict
 	s := newSimulation(rng, limit, oneOf(rng, 1, 1, 3), f)
 	s.variety = v
+	if v.second.Limit.Events > 0 {
+		s.addSecond(v.second)
+	}
 	s.onOutage = oneOf(rng, limiter.OutageLocal, limiter.OutageLocal, limiter.OutageClosed)
 	s.net = network{delay: oneOf[int64](rng, 0, 200, 1500, 5000), jitter: oneOf[int64](rng, 0, 500, 10_000)}
 	if rng.IntN(5) == 0 { // around the timeout, or just below it
@@ -73,7 +76,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.alone = rng.IntN(2) == 0
 	s.lag, s.skew, s.tracing, s.order = heartbeat, 1000*sec, true, newOrder(seed)
 	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v, %+v",
-		nodes, len(s.checker.outcomes), limit.Limit, limit.Algorithm, s.variety)
+		nodes, s.keys, limit.Limit, limit.Algorithm, s.variety)
 	s.addNodes(nodes)
 	go s.attend()
 	s.mu.Lock()
@@ -96,9 +99,9 @@ func (s *simulation) disturb() {
 		s.net.late = oneOf(rng, 0, 0.05, 0.3)
 	}
 	s.net.regret = oneOf(rng, 0, 0, 0.05)
-	s.checker.regrets = s.net.regret > 0
+	s.checker.regrets = s.net.regret > 0 || s.second != nil
 	// Requests that take longer than others bring takes of that long to the store at once.
-	s.checker.calm = s.net.loseRequest+s.net.loseAnswer+s.net.late+s.net.regret == 0 && s.net.delay < 10*ms &&
+	s.checker.calm = s.second == nil && s.net.loseRequest+s.net.loseAnswer+s.net.late+s.net.regret == 0 && s.net.delay < 10*ms &&
 		s.rule.TimeFor(s.rule.Capacity()) > 4*(s.net.delay+s.net.jitter)
 	if rng.IntN(4) == 0 {
 		s.checker.calm = false
@@ -145,7 +148,7 @@ func (s *simulation) play() {
 	}
 	end := s.now() + limiter.Instant(windows)*window(s.rule)
 	load := oneOf(s.rng, 0.3, 0.9, 1.1, 1.5, 4)
-	for key := range s.checker.outcomes {
+	for key := range s.keys {
 		s.arrivals(key, load, end)
 	}
 	s.mu.Unlock()

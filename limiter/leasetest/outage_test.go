@@ -111,7 +111,7 @@ func (o *outageRun) checkUsed(k *outcome) {
 	ledger := o.store.ledger(&requests[0])
 	unspent := -ledger.count.(*countedLending).accepted
 	for _, n := range o.nodes {
-		unspent += n.sums.granted - n.sums.spent
+		unspent += n.sums[0].granted - n.sums[0].spent
 	}
 	Lend(o.store.incarnation, o.now(), []*Ledger{ledger}, requests)
 	capacity := o.rule.Capacity()

@@ -26,7 +26,7 @@ func (c *checker) refunds(n *simNode, key int, take *limiter.Take) func(int64) {
 		reduce(events)
 		k.admitted -= events
 		if take.Decision.Source == limiter.FromLease {
-			n.sums.spent -= events
+			n.sumsOf(key).spent -= events
 			n.key(key).unspend(take.Origin.Leases, events)
 		}
 	}

@@ -27,13 +27,14 @@ type simNode struct {
 
 	// Guarded by simulation.mu.
 	rule    *limiter.Rule         // of the limit in force, in its zone
+	second  *limiter.Rule         // of the second limit, likewise; nil: there is none
 	denies  *limiter.Rule         // of another limit, which denies all
 	limits  map[*limiter.Rule]int // numbers the limits that there were
 	gone    bool                  // it has crashed
 	arrives limiter.Instant       // when its newest request arrives
 	want    int64                 // what its next request wants, whatever the store says; 0: as that says
 	keys    map[int]*heldKey
-	sums    nodeSums
+	sums    [2]nodeSums // by limit
 }
 
 var (
@@ -83,18 +84,25 @@ func (n *simNode) useLimit() {
 	n.rule = mustRule(limit)
 	n.rule.OnOutage = n.onOutage
 	n.limits[n.rule] = len(n.limits)
+	if n.simulation.second != nil && n.second == nil {
+		second := n.simulation.second.limit
+		second.Zone = n.store.Open("second")
+		n.second = mustRule(second)
+		n.second.OnOutage = n.onOutage
+		n.limits[n.second] = 0 // there is no other one of these keys
+	}
 }
 
 func (n *simNode) String() string { return fmt.Sprint("node ", n.id) }
 
-// keyOf returns the key of a request of the limit that is checked.
+// keyOf returns the key of a request of a limit that is checked.
 func keyOf(l *limiter.LeaseRequest) int {
 	key, _ := strconv.Atoi(string(l.Key))
+	if l.Rule.ID == secondID {
+		key += secondKeys
+	}
 	return key
 }
-
-// textOf returns the text of a key.
-func textOf(key int) []byte { return strconv.AppendInt(nil, int64(key), 10) }
 
 // take has a take of cost events arrive for the key. It does not wait for the decision.
 func (n *simNode) take(key int, cost int64) {
@@ -128,16 +136,21 @@ func (s *simulation) work(t arrival) {
 // decide waits for the decision on a take. If it is undone, another limit denies its request.
 func (n *simNode) decide(key int, cost int64, undone bool) {
 	n.mu.Lock()
-	takes := []limiter.Take{{Rule: n.rule, Key: textOf(key), Cost: cost}}
+	takes, keys := []limiter.Take{{Rule: n.rule, Key: n.textOf(key), Cost: cost}}, []int{key}
 	if most := n.rule.MaxWait.Microseconds(); most > 0 && n.rng.IntN(4) > 0 {
 		takes[0].Wait = 1 + n.rng.Int64N(most)
+	}
+	if n.second != nil {
+		takes, keys = n.takeSecond(takes, keys)
 	}
 	if undone {
 		fresh := strconv.AppendUint(nil, n.rng.Uint64(), 16)
 		takes = append(takes, limiter.Take{Rule: n.denies, Key: fresh, Cost: 2})
 	}
 	if n.variety.needsOrigin() {
-		takes[0].Origin = new(limiter.Origin)
+		for i := range keys {
+			takes[i].Origin = new(limiter.Origin)
+		}
 	}
 	faulty := n.fault.decides(n, key, &takes[0])
 	n.mu.Unlock()
@@ -150,9 +163,18 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 	if n.gone {
 		return
 	}
-	if back := n.checker.decided(n, key, takes, arrived); back != nil && n.happens(n.refunds) && !faulty {
-		n.refundLater(key, takes[0], back)
+	inVain := slices.ContainsFunc(takes, denies)
+	for i, key := range keys {
+		back := n.checker.decided(n, key, &takes[i], inVain || undone, arrived)
+		if back != nil && n.happens(n.refunds) && !faulty {
+			n.refundLater(key, takes[i], back)
+		}
 	}
+}
+
+// denies reports whether a take denies its request.
+func denies(k limiter.Take) bool {
+	return !k.Decision.OK && (k.Err == nil || k.Decision.Source.WithoutStore())
 }
 
 // A call is a call of Lend that is not over.
@@ -185,7 +207,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered
 	sent := slices.Clone(requests)
 	for i := range sent {
 		l := &sent[i]
-		if l.Rule.ID != 1 {
+		if !checks(l.Rule) {
 			continue
 		}
 		n.key(keyOf(l)).begun(c)
@@ -232,19 +254,21 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 	n.mu.Lock()
 	late, first := c.over || n.gone, !c.over
 	c.over = true
-	if l := &c.requests[0]; first && l.Rule.ID == 1 {
-		n.key(keyOf(l)).ended(c, answers != nil)
+	for i := range c.requests {
+		if l := &c.requests[i]; first && checks(l.Rule) {
+			n.key(keyOf(l)).ended(c, answers != nil)
+		}
 	}
 	switch {
 	case answers == nil && first:
-		n.sums.failed++
+		n.sums[0].failed++
 		n.tracef(keyOf(&c.requests[0]), "%v: no answer in time", n)
 	case late:
 		n.checker.lostAnswer(n, answers)
 	default:
 		for i := range answers {
 			a := &answers[i]
-			if a.Rule.ID == 1 {
+			if checks(a.Rule) {
 				n.checker.answered(n, a)
 				n.fault.beforeAnswer(n, a, n.now()-c.sent)
 			}

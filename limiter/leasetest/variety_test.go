@@ -1,13 +1,19 @@
 package leasetest
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // A variety is what happens in some random fleets besides takes.
 type variety struct {
-	drift   int64   // ppm by which the clocks of nodes are faster or slower than the store's
-	strict  bool    // the store decides all takes
-	refunds float64 // probability that some of a take is refunded later
-	changes int     // by operators: resets, and added quota
+	second  limiter.Rule // a second limit of the same requests; without events: none
+	drift   int64        // ppm by which the clocks of nodes are faster or slower than the store's
+	strict  bool         // the store decides all takes
+	refunds float64      // probability that some of a take is refunded later
+	changes int          // by operators: resets, and added quota
 }
 
 // varietyOf returns that of a fleet. With a fault, it is what that needs.
@@ -23,6 +29,13 @@ func varietyOf(seed uint64, f fault) (v variety) {
 	v.strict = rng.IntN(12) == 0
 	v.refunds = oneOf(rng, 0, 0, 0.02, 0.3)
 	v.changes = oneOf(rng, 0, 0, 0, 1, 6)
+	if rng.IntN(3) == 0 {
+		v.second.Algorithm = oneOf(rng, bucket, log, fixed, sliding(1), sliding(5))
+		v.second.Limit = limiter.Limit{
+			Events: 1 + rng.Int64N(oneOf[int64](rng, 10, 100, 400)), Window: oneOf(rng, 200*time.Millisecond, time.Second, 3*time.Second),
+		}
+		v.second.Strict = rng.IntN(6) == 0
+	}
 	return v
 }
 
@@ -37,7 +50,10 @@ func (s *simulation) vary() {
 		s.afterUnlocked(s.rng.Int64N(2*int64(window(s.rule))), func() {
 			defer s.driver.Done()
 			s.mu.Lock()
-			n, key := oneOf(s.rng, s.nodes...), s.rng.IntN(len(s.checker.outcomes))
+			n, key := oneOf(s.rng, s.nodes...), s.rng.IntN(s.keys)
+			if s.second != nil && s.rng.IntN(2) == 0 {
+				key = secondKeys + s.rng.IntN(secondKeys)
+			}
 			s.mu.Unlock()
 			n.operate(key)
 		})
