@@ -140,7 +140,7 @@ func (n *simNode) operate(key int) {
 	reset := err == nil && events == 0
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.key(key).told(at, n.now(), reset)
+	n.told(key, at, reset)
 	for _, other := range n.nodes {
 		if other != n && err == nil && n.rng.IntN(8) > 0 {
 			other.driver.Add(1)
@@ -152,10 +152,13 @@ func (n *simNode) operate(key int) {
 	}
 }
 
-// told notes that a node was told that a key was changed: reset at the instant at, or given events back.
-func (h *heldKey) told(at, now limiter.Instant, reset bool) {
-	if h.toldAt = now; reset {
-		h.resetAt, h.resetTold = at, now
+// told notes that the node was told that a key was changed: reset at the instant at, or given events
+// back. After a reset, its local bucket is full again.
+func (n *simNode) told(key int, at limiter.Instant, reset bool) {
+	h, k := n.key(key), &n.checker.outcomes[key]
+	if h.toldAt = n.now(); reset {
+		h.resetAt, h.resetTold = at, h.toldAt
+		k.refilled = append(k.refilled, h.toldAt)
 	}
 }
 
@@ -198,5 +201,5 @@ func (n *simNode) tell(key int, at limiter.Instant, reset bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.tracef(key, "%v is told of it", n)
-	n.key(key).told(at, n.now(), reset)
+	n.told(key, at, reset)
 }

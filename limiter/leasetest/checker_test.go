@@ -37,6 +37,8 @@ type outcome struct {
 	changes   []change        // oldest first
 	restarted limiter.Instant // when it or another count of its key was last reset
 	vain      vain
+	lateVain  vain              // what was admitted late, and refunded later
+	refilled  []limiter.Instant // when local buckets were full again, oldest first
 
 	takes, local, failed     int64
 	requests, needs, refills int64

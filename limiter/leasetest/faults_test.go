@@ -29,6 +29,7 @@ type fault struct {
 	send    func(*simNode, *limiter.LeaseRequest)
 	reset   func(*Ledger)                                  // after the store has reset a key
 	quota   func(events int64) int64                       // that is added
+	charge  func(events int64) int64                       // by the store
 	refund  func(*Ledger, *limiter.Take, limiter.Instant)  // after the store has refunded a take
 	lend    func(*simNode, *Ledger, *limiter.LeaseRequest) // before the store decides
 	lent    func(*simNode, *Ledger, *limiter.LeaseRequest)
@@ -238,6 +239,13 @@ func (f *fault) quotaOf(events int64) int64 {
 		return events
 	}
 	return f.quota(events)
+}
+
+func (f *fault) chargeOf(events int64) int64 {
+	if f.charge == nil {
+		return events
+	}
+	return f.charge(events)
 }
 
 func (f *fault) afterRefund(g *Ledger, k *limiter.Take, now limiter.Instant) {

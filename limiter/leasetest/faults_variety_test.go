@@ -76,4 +76,10 @@ var varietyFaults = []fault{
 			}
 		},
 	},
+	{
+		name:       "half of what is charged not consumed",
+		boundsOnly: true,
+		variety:    variety{charges: 0.2},
+		charge:     func(events int64) int64 { return events / 2 },
+	},
 }

@@ -40,27 +40,41 @@ func (c *checker) decidedLate(n *simNode, key int, take *limiter.Take, arrived l
 		c.failf(key, "%v: late and admitted, want it denied by the outage mode", n)
 	default:
 		n.sumsOf(key).late += take.Cost
-		k.late = append(k.late, admission{at: n.timeOf(d.At), n: take.Cost})
-		return reduces(&k.late)
+		at := n.timeOf(d.At)
+		k.late = append(k.late, admission{at: at, n: take.Cost})
+		reduce := reduces(&k.late)
+		return func(events int64) {
+			reduce(events)
+			k.lateVain.add(limiter.Events{At: at, N: events}, c.now())
+		}
 	}
 	return nil
 }
 
 // checkLate checks that nodes admit late, in any window, no more than their local buckets hold and
-// get.
+// get. As of any bucket, those come on top that were still to be refunded when the window began.
 func (c *checker) checkLate(key int, k *outcome) {
 	slices.SortStableFunc(k.late, func(a, b admission) int { return int(a.at - b.at) })
 	r := k.limit.highest
 	share := r.InOutage(c.fewest)
 	accrued, _ := share.Accrue(int64(window(r)))
 	most, sum, first := int64(c.members)*(share.Capacity+accrued+1), int64(0), 0
+	refilled := 0 // by e.at
+	slices.SortFunc(k.lateVain, func(a, b canceled) int { return int(a.from - b.from) })
 	for _, e := range k.late {
 		sum += e.n
 		for ; k.late[first].at <= e.at-window(r); first++ {
 			sum -= k.late[first].n
 		}
-		if sum > most {
-			c.failAt(e.at, key, "admitted late in a window = %d, want at most %d", sum, most)
+		for refilled < len(k.refilled) && k.refilled[refilled] <= e.at {
+			refilled++
+		}
+		allowed := most + int64(k.lateVain.pending(e.at-window(r)))
+		for i := refilled - 1; i >= 0 && k.refilled[i] > e.at-window(r); i-- {
+			allowed += share.Capacity
+		}
+		if sum > allowed {
+			c.failAt(e.at, key, "admitted late in a window = %d, want at most %d", sum, allowed)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.greed = oneOf[int64](rng, 1, 1, 1, 20)
 	s.alone = rng.IntN(2) == 0
 	s.lag, s.skew, s.tracing, s.order = heartbeat, 1000*sec, true, newOrder(seed)
-	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v, %+v",
+	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v, %v",
 		nodes, s.keys, limit.Limit, limit.Algorithm, s.variety)
 	s.addNodes(nodes)
 	go s.attend()
@@ -129,6 +129,9 @@ func (s *simulation) disturb() {
 	if rng.IntN(6) == 0 {
 		s.checker.calm = false
 		s.after(rng.Int64N(3*length), func() {
+			if s.charges > 0 { // what is charged beyond twice a limit does not count under another one
+				return
+			}
 			times, limit := oneOf(rng, 0.3, 0.9, 1.1, 3), s.limit.Limit
 			burst := int64(times * float64(limit.Burst))
 			if limit.Burst > 0 {

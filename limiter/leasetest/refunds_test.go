@@ -18,7 +18,7 @@ func reduces(admissions *[]admission) func(int64) {
 // must fit without them at any time.
 func (c *checker) refunds(n *simNode, key int, take *limiter.Take) func(int64) {
 	k := &c.outcomes[key]
-	if take.Origin == nil || c.light {
+	if c.variety.refunds+c.variety.charges == 0 || c.light {
 		return nil
 	}
 	reduce := reduces(&k.admissions)

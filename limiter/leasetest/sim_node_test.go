@@ -166,8 +166,14 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 	inVain := slices.ContainsFunc(takes, denies)
 	for i, key := range keys {
 		back := n.checker.decided(n, key, &takes[i], inVain || undone, arrived)
-		if back != nil && n.happens(n.refunds) && !faulty {
+		if faulty || back == nil {
+			continue
+		}
+		switch {
+		case n.happens(n.refunds):
 			n.refundLater(key, takes[i], back)
+		case n.happens(n.charges):
+			n.chargeLater(key, takes[i])
 		}
 	}
 }
@@ -310,6 +316,3 @@ func (n *simNode) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 	}
 	return errLost
 }
-
-// Charge implements [limiter.Store].
-func (n *simNode) Charge(context.Context, limiter.Instant, []limiter.Take) error { return errLost }

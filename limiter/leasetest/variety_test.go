@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -13,7 +14,16 @@ type variety struct {
 	drift   int64        // ppm by which the clocks of nodes are faster or slower than the store's
 	strict  bool         // the store decides all takes
 	refunds float64      // probability that some of a take is refunded later
+	charges float64      // probability that more than a take is charged later
 	changes int          // by operators: resets, and added quota
+}
+
+func (v variety) String() string {
+	second := "no second limit"
+	if v.second.Limit.Events > 0 {
+		second = fmt.Sprintf("second limit %+v, %+v, strict %v", v.second.Limit, v.second.Algorithm, v.second.Strict)
+	}
+	return fmt.Sprintf("%s, drift %d, strict %v, refunds %v, charges %v, %d changes", second, v.drift, v.strict, v.refunds, v.charges, v.changes)
 }
 
 // varietyOf returns that of a fleet. With a fault, it is what that needs.
@@ -28,6 +38,7 @@ func varietyOf(seed uint64, f fault) (v variety) {
 	}
 	v.strict = rng.IntN(12) == 0
 	v.refunds = oneOf(rng, 0, 0, 0.02, 0.3)
+	v.charges = oneOf(rng, 0, 0, 0, 0.02, 0.2)
 	v.changes = oneOf(rng, 0, 0, 0, 1, 6)
 	if rng.IntN(3) == 0 {
 		v.second.Algorithm = oneOf(rng, bucket, log, fixed, sliding(1), sliding(5))
@@ -40,10 +51,13 @@ func varietyOf(seed uint64, f fault) (v variety) {
 }
 
 // needsOrigin reports whether it must be known which leases takes were spent of.
-func (v *variety) needsOrigin() bool { return v.refunds > 0 || v.changes > 0 }
+func (v *variety) needsOrigin() bool { return v.refunds+v.charges > 0 || v.changes > 0 }
 
 // vary has it happen until the takes end, for some windows.
 func (s *simulation) vary() {
+	if s.charges > 0 {
+		s.checker.calm = false
+	}
 	for range s.changes {
 		s.checker.calm = false
 		s.driver.Add(1)
