@@ -182,7 +182,7 @@ func (c *checker) decided(n *simNode, key int, take *limiter.Take, inVain bool, 
 		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 		c.deny(n, key, take, arrived)
 		return nil
-	case inVain:
+	case inVain && !denies(*take): // it is not late and denied itself
 		c.tracef(key, "%v takes %d in vain: another limit denies it", n, cost)
 		return nil
 	case d.Source == limiter.FromLate:
