@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -21,15 +22,26 @@ func (c *checker) refunds(n *simNode, key int, take *limiter.Take) func(int64) {
 	if c.variety.refunds+c.variety.charges == 0 || c.light {
 		return nil
 	}
-	reduce := reduces(&k.admissions)
+	reduce, at := reduces(&k.admissions), take.Decision.At
+	isLog := take.Rule.Algorithm.Kind == limiter.SlidingWindowLog
 	return func(events int64) {
-		reduce(events)
 		k.admitted -= events
+		if isLog && take.Decision.Source == limiter.FromStore && k.gaveBackSince(at) {
+			// The log may have given back the events already. Then it refunds others of about that time.
+			k.changes = append(k.changes, change{kind: givenBack, at: c.now(), n: float64(events)})
+		} else {
+			reduce(events)
+		}
 		if take.Decision.Source == limiter.FromLease {
 			n.sumsOf(key).spent -= events
 			n.key(key).unspend(take.Origin.Leases, events)
 		}
 	}
+}
+
+// gaveBackSince reports whether quota was added since the instant at.
+func (k *outcome) gaveBackSince(at limiter.Instant) bool {
+	return slices.ContainsFunc(k.changes, func(c change) bool { return c.kind == givenBack && c.at >= at })
 }
 
 // unspend has events go back to the leases that they were spent of, the newer one first.
