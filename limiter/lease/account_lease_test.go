@@ -166,9 +166,9 @@ func TestLeaseOfOldPrimaryIsNotReturned(t *testing.T) {
 	}
 }
 
-// TestLeaseEndsByTheStoresClock has the clock of a node be 400 ppm slower than the store's, as both may
-// be wrong by 200: when a window is over, the node spends nothing more of its leases, although it
-// measures less time.
+// TestLeaseEndsByTheStoresClock has the clock of a node be 400 ppm slower than the store's, as both
+// may be wrong by 200: when a window is over, the node spends nothing more of its leases, although
+// it measures less time.
 func TestLeaseEndsByTheStoresClock(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec // the lease ends 5 s later
 	for _, algorithm := range []limiter.Algorithm{fixed, sliding(1), sliding(5)} {

@@ -11,8 +11,8 @@ import (
 //
 // A reset begins anew. The parts of a bucket stay, and count against what it has from then on. What
 // was leased of a window before its reset counts before it, whenever it is spent. Added quota takes
-// off the newest events. Charged events count, but may exceed the limit. So may what was leased before
-// they were charged, by as much as they did: see overdrawn.
+// off the newest events. Charged events count, but may exceed the limit. So may what was leased
+// before they were charged, by as much as they did: see overdrawn.
 func (c *checker) checkBound(key int, k *outcome) {
 	r := k.limit.highest
 	most := float64(r.Capacity() + k.forgotten)

@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A change is what happens to a count besides takes, mostly at an instant at which nothing else does.
+// A change is what happens to a count besides takes, mostly at an instant at which nothing else
+// does.
 type change struct {
 	kind  changeKind
 	at    limiter.Instant
@@ -78,8 +79,8 @@ func (n *simNode) Reset(ctx context.Context, _ limiter.Instant, r *limiter.Rule,
 	})
 }
 
-// restartOthers notes that the counts of the other limits of a key take nothing back of what is before
-// its reset, and returns them.
+// restartOthers notes that the counts of the other limits of a key take nothing back of what is
+// before its reset, and returns them.
 func (n *simNode) restartOthers(key int, now limiter.Instant) (others []*Ledger) {
 	s := n.simulation.store
 	for i := range n.checker.outcomes {
@@ -152,8 +153,8 @@ func (n *simNode) operate(key int) {
 	}
 }
 
-// told notes that the node was told that a key was changed: reset at the instant at, or given events
-// back. After a reset, its local bucket is full again.
+// told notes that the node was told that a key was changed: reset at the instant at, or given
+// events back. After a reset, its local bucket is full again.
 func (n *simNode) told(key int, at limiter.Instant, reset bool) {
 	h, k := n.key(key), &n.checker.outcomes[key]
 	if h.toldAt = n.now(); reset {

@@ -26,8 +26,8 @@ func (n *simNode) chargeLater(key int, k limiter.Take) {
 	})
 }
 
-// A payment is a charge that is under way. What the node has leased is spent first, and the store is
-// charged the rest.
+// A payment is a charge that is under way. What the node has leased is spent first, and the store
+// is charged the rest.
 type payment struct {
 	node  *simNode
 	key   int
@@ -39,8 +39,8 @@ type payment struct {
 // paymentOf is the key of a context, which has the payment.
 type paymentOf struct{}
 
-// noteLeases notes what was spent of leases, when the store is about to be charged the rest or nothing.
-// Those that were debited before a reset count before it: it is not known which these are.
+// noteLeases notes what was spent of leases, when the store is about to be charged the rest or
+// nothing. Those that were debited before a reset count before it: it is not known which these are.
 func (p *payment) noteLeases(r *limiter.Rule, rest int64) {
 	n, spent := p.node, p.cost-rest
 	n.mu.Lock()

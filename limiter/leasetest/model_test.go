@@ -17,9 +17,9 @@ var (
 )
 
 // TestLeaseModel plays random fleets: nodes, keys, limits, arrivals, delays, losses, crashes and
-// failovers, and in some of them what a variety says. The checker finds what exceeds the bound of the
-// algorithm in any span, events that are spent, returned or debited twice, and whatever a node must
-// not decide.
+// failovers, and in some of them what a variety says. The checker finds what exceeds the bound of
+// the algorithm in any span, events that are spent, returned or debited twice, and whatever a node
+// must not decide.
 //
 // A run with the same seed is the same: see order.
 func TestLeaseModel(t *testing.T) {

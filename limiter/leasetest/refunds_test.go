@@ -97,8 +97,8 @@ func (n *simNode) Refund(_ context.Context, _ limiter.Instant, takes []limiter.T
 	return err
 }
 
-// ask has the store do something, when a request takes this long, and waits for its answer. It may be
-// done though none comes.
+// ask has the store do something, when a request takes this long, and waits for its answer. It may
+// be done though none comes.
 func (n *simNode) ask(when func(us int64) time.Duration, do func()) error {
 	n.mu.Lock()
 	if n.gone || n.happens(n.net.loseRequest) {

@@ -69,8 +69,8 @@ func (s *simulation) addSecond(limit limiter.Rule) {
 	s.checker.addKeys(secondKeys, s.second)
 }
 
-// takeSecond adds a take of the second limit, in most cases, of the same key or of another one, which
-// some requests share.
+// takeSecond adds a take of the second limit, in most cases, of the same key or of another one,
+// which some requests share.
 func (n *simNode) takeSecond(takes []limiter.Take, keys []int) ([]limiter.Take, []int) {
 	if n.rng.IntN(4) == 0 {
 		return takes, keys

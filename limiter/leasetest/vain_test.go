@@ -36,8 +36,8 @@ func (v vain) overlapping() (some vain) {
 	return some
 }
 
-// pending returns how many events were still to be canceled at the instant at. It forgets those that
-// were canceled before.
+// pending returns how many events were still to be canceled at the instant at. It forgets those
+// that were canceled before.
 func (v *vain) pending(at limiter.Instant) (n float64) {
 	kept := 0
 	for i, e := range *v {
