@@ -165,3 +165,19 @@ func TestLeaseOfOldPrimaryIsNotReturned(t *testing.T) {
 		t.Errorf("request to incarnation %d returns %+v, want %+v to 8: without an instant", l.Incarnation, l.Returns[0], want)
 	}
 }
+
+// TestLeaseEndsByTheStoresClock has the clock of a node be 400 ppm slower than the store's, as both
+// may be wrong by 200: when a window is over, the node spends nothing more of its leases, although
+// it measures less time.
+func TestLeaseEndsByTheStoresClock(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec // the lease ends 5 s later
+	for _, algorithm := range []limiter.Algorithm{fixed, sliding(1), sliding(5)} {
+		r := mustRule(t, algorithm, limiter.Limit{Events: 1000, Window: time.Hour})
+		a := accountAfter(r, now, at, 1, 10)
+		for _, step := range []struct{ after, want int64 }{{4_900_000, 10}, {4_998_000, 0}, {5_000_000, 0}} {
+			if got := a.leased(r, instant(now).plus(step.after)); got != step.want {
+				t.Errorf("%v: leased %d µs after the grant = %d, want %d", algorithm, step.after, got, step.want)
+			}
+		}
+	}
+}

@@ -57,7 +57,7 @@ func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, _ b
 }
 
 func (windowLeases) add(a account, r *limiter.Rule, sent, _ instant, l *limiter.LeaseRequest, granted limiter.Instant) {
-	lasts := int64(l.Expires-l.Decision.At) - r.LeaseMargin()
+	lasts := limiter.ByStoreClock(int64(l.Expires-l.Decision.At)) - r.LeaseMargin()
 	if r.LeaseSlot() == 0 {
 		lasts = min(lasts, r.LeaseTime())
 	}

@@ -50,3 +50,29 @@ func TestAdmission(t *testing.T) {
 		})
 	}
 }
+
+// TestDropFillsLocalBucketOnce resets a key while a request is under way. Its local bucket is full
+// then. What is taken from it after that is not there once more when the reply comes.
+func TestDropFillsLocalBucketOnce(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 300 * time.Millisecond })
+		r := n.fixed("zone", 1, 1000)
+		set := n.newTakeSet(takeOf(r, "key", 3))
+		k := &set.takes[0]
+		n.round(t.Context(), set)
+		n.Drop(r, []byte("key"))
+		n.takeInOutage(t.Context(), set)
+		local := func() int64 {
+			k.shard.Lock()
+			defer k.shard.Unlock()
+			a, _ := k.findLocked()
+			return a.local
+		}
+		before := local()
+		time.Sleep(time.Second)
+		if after := local(); k.admission != carried || before <= 0 || after != before {
+			t.Errorf("admission = %d, local bucket before and after the reply = %d, %d, want %d, and one number above 0",
+				k.admission, before, after, carried)
+		}
+	})
+}

@@ -92,7 +92,8 @@
 // # Clocks
 //
 // Leases expire by a clock of this node that never steps back. The lender decides by a clock of its
-// own. An instant is by the first, a limiter.Instant by the second.
+// own. An instant is by the first, a limiter.Instant by the second. As either may be wrong by 200
+// ppm, leases expire a little earlier than the lender says.
 //
 // # Locks
 //

@@ -69,6 +69,7 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	if what != allButDebt {
 		return nil
 	}
+	a.local, a.localAt = 0, 0 // full, but not once more with the reply to a request under way
 	debt := a.reduceDebt(math.MaxInt64)
 	s.stats.debtDropped.Add(uint64(debt))
 	if q != nil && q.underWay[everything].call != nil {
@@ -146,7 +147,7 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 	if what == allButDebt {
 		kindOf(r).outlive(a.hot, true)
 		a.used, a.seenAt, a.inOutage = 0, 0, false
-		a.breachAt, a.local, a.localAt = 0, 0, 0
+		a.breachAt = 0
 	}
 }
 

@@ -1,82 +1,66 @@
 package leasetest
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // checkBound checks that no span of what was admitted to a key holds more than its algorithm
-// promises, and what failovers have made the store forget.
+// promises, and what failovers have made the store forget. What was refunded does not count.
+//
+// A reset begins anew. The parts of a bucket stay, and count against what it has from then on. What
+// was leased of a window before its reset counts before it, whenever it is spent. Added quota takes
+// off the newest events. Charged events count, but may exceed the limit. So may what was leased
+// before they were charged, by as much as they did: see overdrawn.
 func (c *checker) checkBound(key int, k *outcome) {
-	admitted, r := k.inOrder(), c.highest
-	most := r.Capacity() + k.forgotten
-	switch r.Algorithm.Kind {
-	case limiter.TokenBucket:
-		c.checkBucket(key, admitted, k.forgotten)
-	case limiter.SlidingWindowLog:
-		c.checkLog(key, admitted, most)
-	case limiter.FixedWindow:
-		c.checkFixed(key, admitted, most)
-	default:
-		c.checkSliding(key, admitted, most)
-	}
-}
-
-// checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of
-// the bound, which in a span is larger by what was still to be canceled when the span began.
-func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
-	r, vain := c.highest, c.outcomes[key].vain.overlapping()
-	refill, per := r.Rate()
-	bound := float64(r.Capacity() + forgotten)
+	r := k.limit.highest
+	most := float64(r.Capacity() + k.forgotten)
 	if r.MaxWait > 0 { // a turn is rounded up to a µs, and the next one perhaps less
-		bound += float64(refill) / float64(per)
+		refill, per := r.Rate()
+		most += float64(refill) / float64(per)
 	}
-	level, at := 0.0, limiter.Instant(0)
-	for _, e := range admitted {
-		level = max(-vain.pending(e.at), level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)
-		if at = e.at; level > bound+1e-6 {
-			c.failAt(at, key, "in a span up to %v, %.2f more were admitted than accrue in it, want at most %.2f",
-				sinceEpoch(at), level, bound)
+	isBucket := r.Algorithm.Kind == limiter.TokenBucket
+	vain := k.vain.overlapping()
+	eras, changed := []era{{0, newTally(r, slices.Clone(vain))}}, 0
+	for _, e := range k.inOrder() {
+		for ; changed < len(k.changes) && k.changes[changed].at < e.at; changed++ {
+			newest := eras[len(eras)-1]
+			switch ch := &k.changes[changed]; ch.kind {
+			case wasReset:
+				eras = append(eras, era{ch.at, newTally(r, vain.after(ch.at))})
+			case charged:
+				newest.add(ch.at, ch.n)
+			case givenBack:
+				newest.giveBack(ch)
+			}
+		}
+		in := len(eras) - 1
+		for !isBucket && eras[in].begins > e.debited {
+			in--
+		}
+		allowed := most + k.overdrawn(changed, e.debited)
+		if got := eras[in].add(e.at, float64(e.n)); got > allowed+1e-6 {
+			c.failAt(e.at, key, "%.2f events count at %v, want at most %.2f", got, sinceEpoch(e.at), allowed)
+			return
 		}
 	}
 }
 
-func (c *checker) checkLog(key int, admitted []admission, most int64) {
-	var n int64
-	first := 0
-	for _, e := range admitted {
-		n += e.n
-		for admitted[first].at <= e.at-window(c.highest) {
-			n -= admitted[first].n
-			first++
-		}
-		c.checkWindow(key, e.at, n, most)
-	}
+// An era of a key is the time between two resets.
+type era struct {
+	begins limiter.Instant
+	tally
 }
 
-func (c *checker) checkWindow(key int, at limiter.Instant, n, most int64) {
-	if n > most {
-		c.failAt(at, key, "admitted in the window up to %v = %d, want at most %d", sinceEpoch(at), n, most)
+// overdrawn returns how much of what was charged by one of the first changes, after the store had
+// debited a lease, the limit did not allow. The store grants nothing that it has not: so what was
+// charged before that counts in full, and so it does for what the store serves.
+func (k *outcome) overdrawn(changes int, debited limiter.Instant) (events float64) {
+	for i := changes - 1; i >= 0 && k.changes[i].at > debited && k.changes[i].kind != wasReset; i-- {
+		events += k.changes[i].over
 	}
-}
-
-func (c *checker) checkFixed(key int, admitted []admission, most int64) {
-	var n int64
-	var current limiter.Instant
-	for _, e := range admitted {
-		if begins := begin(e.at, int64(window(c.highest))); begins != current {
-			n, current = 0, begins
-		}
-		n += e.n
-		c.checkWindow(key, e.at, n, most)
-	}
-}
-
-// checkSliding counts what was admitted as the algorithm does.
-func (c *checker) checkSliding(key int, admitted []admission, most int64) {
-	w := NewLedger(c.highest.Algorithm).count
-	for _, e := range admitted {
-		w.advance(c.highest, e.at)
-		w.consume(c.highest, e.n)
-		c.checkWindow(key, e.at, w.consumed(), most)
-	}
+	return events
 }
 
 // undenied returns how many events may be used without a denial while nothing goes wrong: half of

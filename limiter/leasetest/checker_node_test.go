@@ -22,6 +22,9 @@ type heldKey struct {
 	denials []denial // by the store, oldest first
 	denied  bool     // by its last answer to a need
 
+	toldAt             limiter.Instant // when the node was last told that an operator has changed the count
+	resetAt, resetTold limiter.Instant // when the key was last reset, as far as it was told, and when it was
+
 	calls  []*call         // under way
 	missed limiter.Instant // when the newest call ended that was not answered in time
 }
@@ -51,9 +54,10 @@ func (d *denial) lasts() limiter.Instant {
 // under that of the take which came last: then the reply that it has waited for may be under an earlier
 // one. No take that comes after that reply is denied by it.
 func (n *simNode) repeats(key int, take *limiter.Take, arrived, at limiter.Instant) bool {
-	return slices.ContainsFunc(n.key(key).denials, func(d denial) bool {
+	h := n.key(key)
+	return slices.ContainsFunc(h.denials, func(d denial) bool {
 		sameLimit := n.limits[d.rule] >= n.limits[take.Rule] || arrived < d.at && d.at == at
-		return sameLimit && d.cost <= take.Cost && d.at <= at && at <= d.at+d.lasts()
+		return sameLimit && !h.forgot(d.at, at) && d.cost <= take.Cost && d.at <= at && n.clockAt(at) <= n.clockAt(d.at)+d.lasts()
 	})
 }
 
@@ -117,7 +121,7 @@ func (h *heldKey) giveUp(e limiter.Events) bool {
 // sent notes a request that a node sends.
 func (c *checker) sent(n *simNode, l *limiter.LeaseRequest) {
 	key := keyOf(l)
-	k, h := &c.outcomes[key], n.key(key)
+	k, h, sums := &c.outcomes[key], n.key(key), n.sumsOf(key)
 	k.requests++
 	switch {
 	case l.Need > 0:
@@ -130,22 +134,23 @@ func (c *checker) sent(n *simNode, l *limiter.LeaseRequest) {
 	}
 	isBucket := l.Rule.Algorithm.Kind == limiter.TokenBucket
 	for _, e := range l.Returns {
-		n.sums.returned += e.N
+		sums.returned += e.N
 		if e.N > 0 && e.At != 0 && !isBucket && !h.giveUp(e.Events) {
 			c.failf(key, "%v: returns %d of %v, which it has not", n, e.N, sinceEpoch(e.At))
 		}
 	}
-	n.sums.cancelled += l.Cancel.N // of a bucket, what was spent of a part that was returned since, too
-	if n.sums.cancelled > n.sums.served-n.sums.admitted && !isBucket {
+	sums.cancelled += l.Cancel.N // of a bucket, what was spent of a part that was returned since, too
+	if sums.cancelled > sums.served-sums.admitted && !isBucket {
 		c.failf(key, "%v: cancels %d, more than it was served in vain", n, l.Cancel.N)
 	}
 }
 
 // answered notes an answer that reaches a node.
 func (c *checker) answered(n *simNode, l *limiter.LeaseRequest) {
-	h, now := n.key(keyOf(l)), c.now()
-	n.sums.granted += l.Granted
-	n.sums.served += l.Served
+	key, now := keyOf(l), c.now()
+	h, sums := n.key(key), n.sumsOf(key)
+	sums.granted += l.Granted
+	sums.served += l.Served
 	if l.Granted > 0 {
 		const kept = 2 * maxLease // for returns that are late
 		h.leases = slices.DeleteFunc(h.leases, func(l heldLease) bool { return l.expires < now-kept })
@@ -160,9 +165,11 @@ func (c *checker) answered(n *simNode, l *limiter.LeaseRequest) {
 	}
 }
 
-// decided notes what a node has decided on takes that arrived at the instant arrived.
-func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived limiter.Instant) {
-	take, k := &takes[0], &c.outcomes[key]
+// decided notes what a node has decided on a take that arrived at the instant arrived, in vain if
+// another limit denies its request. It returns what notes that some of the events are about to be
+// refunded, if they can be.
+func (c *checker) decided(n *simNode, key int, take *limiter.Take, inVain bool, arrived limiter.Instant) (refund func(int64)) {
+	k, sums := &c.outcomes[key], n.sumsOf(key)
 	d, cost := &take.Decision, take.Cost
 	if arrived == c.now() {
 		k.local++
@@ -170,41 +177,45 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived lim
 	switch {
 	case d.Source == limiter.FromOutage:
 		c.decidedInOutage(n, key, take)
-		return
+		return nil
 	case !d.OK && take.Err == nil:
-		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
+		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 		c.deny(n, key, take, arrived)
-		return
-	case len(takes) > 1: // unless both are late, the other limit denies it
+		return nil
+	case inVain && !denies(*take): // it is not late and denied itself
 		c.tracef(key, "%v takes %d in vain: another limit denies it", n, cost)
-		return
+		return nil
 	case d.Source == limiter.FromLate:
-		c.decidedLate(n, key, take, arrived)
-		return
+		return c.decidedLate(n, key, take, arrived)
 	case take.Err != nil:
 		c.tracef(key, "%v takes %d: %v", n, cost, take.Err)
 		k.failed++
-		return
+		return nil
 	}
-	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
+	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n}, d.Remaining)
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At || c.changes == 0 && d.Limit != take.Rule.Capacity() {
 		c.failf(key, "%v: decision %+v", n, *d)
 	}
-	h, at := n.key(key), d.At-n.offset
+	h, at := n.key(key), n.timeOf(d.At)
 	switch d.Source {
 	case limiter.FromStore:
 		if at = d.At; d.Turn != 0 {
 			at = d.Turn
 			c.queued++
 		}
-		n.sums.admitted += cost
+		sums.admitted += cost
 	case limiter.FromLease:
-		n.sums.spent += cost
+		sums.spent += cost
 		if take.Rule.Algorithm.Kind != limiter.TokenBucket && !h.spend(cost, at) { // parts accrue: the bound checks them
 			c.failf(key, "%v: spends %d at %v, which no lease has left", n, cost, sinceEpoch(at))
 		}
 	}
-	c.admit(key, at, cost)
+	debited := debitedAt(take)
+	if isBucket := take.Rule.Algorithm.Kind == limiter.TokenBucket; !isBucket && h.mustNotSpend(debited, at) {
+		c.failf(key, "%v: spends what was leased at %v, before the reset that it was told of", n, sinceEpoch(debited))
+	}
+	c.admit(key, admission{at, cost, debited})
+	return c.refunds(n, key, take)
 }
 
 // deny notes a denied take that arrived at the instant arrived.
@@ -220,7 +231,7 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take, arrived limiter.
 	if d.Source != limiter.FromRememberedDenial {
 		return
 	}
-	if !n.repeats(key, take, arrived, d.At-n.offset) {
+	if !n.repeats(key, take, arrived, n.timeOf(d.At)) {
 		c.failf(key, "%v: repeats a denial of %d under %d events that the store has not given lately",
 			n, take.Cost, take.Rule.Limit.Events)
 	}
@@ -229,18 +240,24 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take, arrived limiter.
 // closeNode checks what became of the events of a node, and that its debts are settled if it is
 // alive.
 func (c *checker) closeNode(n *simNode, alive bool) {
-	if c.rule.Algorithm.Kind == limiter.TokenBucket {
-		return // what parts accrue is in no sum
+	stats, left, late, all := n.store.Stats(), int64(0), int64(0), true
+	for i, limit := range c.limits() {
+		if limit.rule.Algorithm.Kind == limiter.TokenBucket { // what parts accrue is in no sum
+			all = false
+			continue
+		}
+		s := &n.sums[i]
+		left += s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted
+		late += s.late
 	}
-	s, stats := &n.sums, n.store.Stats()
-	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.DebtSettled)
-	knows := !n.gone && (alive || s.failed == 0) // a node that ends does not wait for long
+	left -= int64(stats.DebtSettled)
+	knows := !n.gone && (alive || n.sums[0].failed == 0) // a node that ends does not wait for long
 	// Debt whose window passes while its request is under way is dropped, but the store may debit it.
-	lost := int64(stats.Expired+stats.Lost+stats.DebtDropped) + s.late
+	lost := int64(stats.Expired+stats.Lost+stats.DebtDropped) + late
 	if !c.regrets { // else what is owed may have been undone
-		lost -= min(s.late, int64(stats.Debt)) // which was not served late
+		lost -= min(late, int64(stats.Debt)) // which was not served late
 	}
-	if left < 0 || left > lost && knows {
-		c.failf(0, "%v: %+v leave %d events, want 0 to %d, those that it has lost or served late", n, *s, left, lost)
+	if all && (left < 0 || left > lost && knows) {
+		c.failf(0, "%v: %+v leave %d events, want 0 to %d, those that it has lost or served late", n, n.sums, left, lost)
 	}
 }

@@ -2,12 +2,15 @@
 
 package leasetest
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestLeaseModelFindsFaults plants faults, and wants each of them found within a number of runs.
 func TestLeaseModelFindsFaults(t *testing.T) {
 	const runs = 400
-	for _, f := range faults {
+	for _, f := range slices.Concat(faults, varietyFaults) {
 		t.Run(f.name, func(t *testing.T) {
 			for seed := f.from; seed < f.from+runs; seed++ {
 				if err := playRandomFleet(t, seed, f).checker.err; err != nil {

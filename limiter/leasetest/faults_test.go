@@ -13,18 +13,24 @@ import (
 // and the store, between a node and its clients, or with the options of the node's store. The zero
 // fault is none.
 type fault struct {
-	name       string
-	boundsOnly bool               // it must be found by the bounds alone
-	algorithm  *limiter.Algorithm // where the fault is; nil for all
-	limit      limiter.Limit      // that it needs; without events: any
-	prepare    func(*simulation)  // makes it likely
-	maxWait    time.Duration      // of the limit
-	from       uint64             // the first seed: what is rare need not be looked for each time
+	name        string
+	boundsOnly  bool               // it must be found by the bounds alone
+	algorithm   *limiter.Algorithm // where the fault is; nil for all
+	limit       limiter.Limit      // that it needs; without events: any
+	prepare     func(*simulation)  // makes it likely
+	maxWait     time.Duration      // of the limit
+	variety     variety            // that it needs
+	keepsLeases bool               // nodes that are told of a reset drop the denial alone
+	from        uint64             // the first seed: what is rare need not be looked for each time
 
 	options func(*simNode, *lease.Options)
 	decide  func(n *simNode, h *heldKey, take *limiter.Take) bool // in place of the node's store
 	turn    func(*Ledger, *limiter.Rule)                          // before the store decides a take that may wait
 	send    func(*simNode, *limiter.LeaseRequest)
+	reset   func(*Ledger)                                  // after the store has reset a key
+	quota   func(events int64) int64                       // that is added
+	charge  func(events int64) int64                       // by the store
+	refund  func(*Ledger, *limiter.Take, limiter.Instant)  // after the store has refunded a take
 	lend    func(*simNode, *Ledger, *limiter.LeaseRequest) // before the store decides
 	lent    func(*simNode, *Ledger, *limiter.LeaseRequest)
 	answer  func(n *simNode, l *limiter.LeaseRequest, took limiter.Instant)
@@ -220,6 +226,32 @@ func (f *fault) changeOptions(n *simNode, o *lease.Options) {
 
 func (f *fault) decides(n *simNode, key int, take *limiter.Take) bool {
 	return f.decide != nil && f.decide(n, n.key(key), take)
+}
+
+func (f *fault) afterReset(g *Ledger) {
+	if f.reset != nil {
+		f.reset(g)
+	}
+}
+
+func (f *fault) quotaOf(events int64) int64 {
+	if f.quota == nil {
+		return events
+	}
+	return f.quota(events)
+}
+
+func (f *fault) chargeOf(events int64) int64 {
+	if f.charge == nil {
+		return events
+	}
+	return f.charge(events)
+}
+
+func (f *fault) afterRefund(g *Ledger, k *limiter.Take, now limiter.Instant) {
+	if f.refund != nil {
+		f.refund(g, k, now)
+	}
 }
 
 func (f *fault) beforeSend(n *simNode, l *limiter.LeaseRequest) {

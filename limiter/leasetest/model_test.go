@@ -17,8 +17,9 @@ var (
 )
 
 // TestLeaseModel plays random fleets: nodes, keys, limits, arrivals, delays, losses, crashes and
-// failovers. The checker finds what exceeds the bound of the algorithm in any span, events that are
-// spent, returned or debited twice, and whatever a node must not decide.
+// failovers, and in some of them what a variety says. The checker finds what exceeds the bound of
+// the algorithm in any span, events that are spent, returned or debited twice, and whatever a node
+// must not decide.
 //
 // A run with the same seed is the same: see order.
 func TestLeaseModel(t *testing.T) {
@@ -60,7 +61,13 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 		limit.Limit.Burst = cmp.Or(f.limit.Burst, oneOf(rng, 0, 0, 1+events/10, 3*events))
 	}
 	limit.MaxWait = f.maxWait
+	v := varietyOf(seed, f)
+	limit.Strict = v.strict
 	s := newSimulation(rng, limit, oneOf(rng, 1, 1, 3), f)
+	s.variety = v
+	if v.second.Limit.Events > 0 {
+		s.addSecond(v.second)
+	}
 	s.onOutage = oneOf(rng, limiter.OutageLocal, limiter.OutageLocal, limiter.OutageClosed)
 	s.net = network{delay: oneOf[int64](rng, 0, 200, 1500, 5000), jitter: oneOf[int64](rng, 0, 500, 10_000)}
 	if rng.IntN(5) == 0 { // around the timeout, or just below it
@@ -69,13 +76,14 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.greed = oneOf[int64](rng, 1, 1, 1, 20)
 	s.alone = rng.IntN(2) == 0
 	s.lag, s.skew, s.tracing, s.order = heartbeat, 1000*sec, true, newOrder(seed)
-	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v",
-		nodes, len(s.checker.outcomes), limit.Limit, limit.Algorithm)
+	s.tracef(allKeys, "%d nodes, %d keys, %+v, %+v, %v",
+		nodes, s.keys, limit.Limit, limit.Algorithm, s.variety)
 	s.addNodes(nodes)
 	go s.attend()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.disturb()
+	s.vary()
 	s.store.replicate()
 	if f.prepare != nil {
 		f.prepare(s)
@@ -92,9 +100,9 @@ func (s *simulation) disturb() {
 		s.net.late = oneOf(rng, 0, 0.05, 0.3)
 	}
 	s.net.regret = oneOf(rng, 0, 0, 0.05)
-	s.checker.regrets = s.net.regret > 0
+	s.checker.regrets = s.net.regret > 0 || s.second != nil
 	// Requests that take longer than others bring takes of that long to the store at once.
-	s.checker.calm = s.net.loseRequest+s.net.loseAnswer+s.net.late+s.net.regret == 0 && s.net.delay < 10*ms &&
+	s.checker.calm = s.second == nil && s.net.loseRequest+s.net.loseAnswer+s.net.late+s.net.regret == 0 && s.net.delay < 10*ms &&
 		s.rule.TimeFor(s.rule.Capacity()) > 4*(s.net.delay+s.net.jitter)
 	if rng.IntN(4) == 0 {
 		s.checker.calm = false
@@ -122,6 +130,9 @@ func (s *simulation) disturb() {
 	if rng.IntN(6) == 0 {
 		s.checker.calm = false
 		s.after(rng.Int64N(3*length), func() {
+			if s.charges > 0 { // what is charged beyond twice a limit does not count under another one
+				return
+			}
 			times, limit := oneOf(rng, 0.3, 0.9, 1.1, 3), s.limit.Limit
 			burst := int64(times * float64(limit.Burst))
 			if limit.Burst > 0 {
@@ -141,7 +152,7 @@ func (s *simulation) play() {
 	}
 	end := s.now() + limiter.Instant(windows)*window(s.rule)
 	load := oneOf(s.rng, 0.3, 0.9, 1.1, 1.5, 4)
-	for key := range s.checker.outcomes {
+	for key := range s.keys {
 		s.arrivals(key, load, end)
 	}
 	s.mu.Unlock()

@@ -71,6 +71,27 @@ func (s *simulation) moment(us int64) time.Duration {
 	}
 }
 
+// momentAlone returns how long it takes until us µs have passed, or a little more, and nothing else
+// happens within the µs.
+func (s *simulation) momentAlone(us int64) time.Duration {
+	if s.order == nil {
+		return s.moment(us)
+	}
+	o, now := s.order, int64(time.Since(s.began))
+next:
+	for at := now - now%1000 + max(1, us)*1000; ; at += 1000 {
+		for i := range int64(orders) {
+			if _, taken := o.taken[at+1+i]; taken {
+				continue next
+			}
+		}
+		for i := range int64(orders) {
+			o.taken[at+1+i] = struct{}{}
+		}
+		return time.Duration(at + 1 - now)
+	}
+}
+
 // afterUnlocked calls do in us µs. It is called with mu held, do is not.
 func (s *simulation) afterUnlocked(us int64, do func()) *time.Timer {
 	return time.AfterFunc(s.moment(us), do)

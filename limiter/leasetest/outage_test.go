@@ -14,7 +14,7 @@ import (
 // decidedInOutage notes a decision by the outage mode.
 func (c *checker) decidedInOutage(n *simNode, key int, take *limiter.Take) {
 	k, d := &c.outcomes[key], &take.Decision
-	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n.offset}, d.Remaining)
+	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n}, d.Remaining)
 	switch {
 	case !d.OK && take.Cost <= take.Rule.Capacity() && d.RetryAt <= d.At:
 		c.failf(key, "%v: denied in an outage, retry at %d, which is not after %d", n, d.RetryAt, d.At)
@@ -111,7 +111,7 @@ func (o *outageRun) checkUsed(k *outcome) {
 	ledger := o.store.ledger(&requests[0])
 	unspent := -ledger.count.(*countedLending).accepted
 	for _, n := range o.nodes {
-		unspent += n.sums.granted - n.sums.spent
+		unspent += n.sums[0].granted - n.sums[0].spent
 	}
 	Lend(o.store.incarnation, o.now(), []*Ledger{ledger}, requests)
 	capacity := o.rule.Capacity()

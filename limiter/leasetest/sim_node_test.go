@@ -19,6 +19,7 @@ type simNode struct {
 	limiter.Operator // nil: there are no operators
 	id               uint64
 	offset           limiter.Instant // of its clock to the simulation's
+	drift            int64           // of its clock, in ppm: see clockAt
 	behind           atomic.Int64    // by how many µs the clock reads less while the store is made
 	born             limiter.Instant // 0: long ago
 	counts           atomic.Int64    // how many nodes it knows of
@@ -26,13 +27,14 @@ type simNode struct {
 
 	// Guarded by simulation.mu.
 	rule    *limiter.Rule         // of the limit in force, in its zone
+	second  *limiter.Rule         // of the second limit, likewise; nil: there is none
 	denies  *limiter.Rule         // of another limit, which denies all
 	limits  map[*limiter.Rule]int // numbers the limits that there were
 	gone    bool                  // it has crashed
 	arrives limiter.Instant       // when its newest request arrives
 	want    int64                 // what its next request wants, whatever the store says; 0: as that says
 	keys    map[int]*heldKey
-	sums    nodeSums
+	sums    [2]nodeSums // by limit
 }
 
 var (
@@ -47,6 +49,9 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 	n.limits = make(map[*limiter.Rule]int)
 	if s.skew > 0 {
 		n.offset = limiter.Instant(s.rng.Int64N(2*s.skew) - s.skew)
+	}
+	if s.drift > 0 {
+		n.drift = oneOf(s.rng, -s.drift, s.drift)
 	}
 	n.counts.Store(int64(alive))
 	if born == 0 {
@@ -69,7 +74,7 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 }
 
 func (n *simNode) clock() limiter.Instant {
-	return n.now() + n.offset - limiter.Instant(n.behind.Load())
+	return n.clockAt(n.now()) - limiter.Instant(n.behind.Load())
 }
 
 // useLimit makes the limit in force that of the node.
@@ -79,13 +84,23 @@ func (n *simNode) useLimit() {
 	n.rule = mustRule(limit)
 	n.rule.OnOutage = n.onOutage
 	n.limits[n.rule] = len(n.limits)
+	if n.simulation.second != nil && n.second == nil {
+		second := n.simulation.second.limit
+		second.Zone = n.store.Open("second")
+		n.second = mustRule(second)
+		n.second.OnOutage = n.onOutage
+		n.limits[n.second] = 0 // there is no other one of these keys
+	}
 }
 
 func (n *simNode) String() string { return fmt.Sprint("node ", n.id) }
 
-// keyOf returns the key of a request of the limit that is checked.
+// keyOf returns the key of a request of a limit that is checked.
 func keyOf(l *limiter.LeaseRequest) int {
 	key, _ := strconv.Atoi(string(l.Key))
+	if l.Rule.ID == secondID {
+		key += secondKeys
+	}
 	return key
 }
 
@@ -121,13 +136,21 @@ func (s *simulation) work(t arrival) {
 // decide waits for the decision on a take. If it is undone, another limit denies its request.
 func (n *simNode) decide(key int, cost int64, undone bool) {
 	n.mu.Lock()
-	takes := []limiter.Take{{Rule: n.rule, Key: strconv.AppendInt(nil, int64(key), 10), Cost: cost}}
+	takes, keys := []limiter.Take{{Rule: n.rule, Key: n.textOf(key), Cost: cost}}, []int{key}
 	if most := n.rule.MaxWait.Microseconds(); most > 0 && n.rng.IntN(4) > 0 {
 		takes[0].Wait = 1 + n.rng.Int64N(most)
+	}
+	if n.second != nil {
+		takes, keys = n.takeSecond(takes, keys)
 	}
 	if undone {
 		fresh := strconv.AppendUint(nil, n.rng.Uint64(), 16)
 		takes = append(takes, limiter.Take{Rule: n.denies, Key: fresh, Cost: 2})
+	}
+	if n.variety.needsOrigin() {
+		for i := range keys {
+			takes[i].Origin = new(limiter.Origin)
+		}
 	}
 	faulty := n.fault.decides(n, key, &takes[0])
 	n.mu.Unlock()
@@ -137,9 +160,27 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.gone {
-		n.checker.decided(n, key, takes, arrived)
+	if n.gone {
+		return
 	}
+	inVain := slices.ContainsFunc(takes, denies)
+	for i, key := range keys {
+		back := n.checker.decided(n, key, &takes[i], inVain || undone, arrived)
+		if faulty || back == nil {
+			continue
+		}
+		switch {
+		case n.happens(n.refunds):
+			n.refundLater(key, takes[i], back)
+		case n.happens(n.charges):
+			n.chargeLater(key, takes[i])
+		}
+	}
+}
+
+// denies reports whether a take denies its request.
+func denies(k limiter.Take) bool {
+	return !k.Decision.OK && (k.Err == nil || k.Decision.Source.WithoutStore())
 }
 
 // A call is a call of Lend that is not over.
@@ -172,7 +213,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered
 	sent := slices.Clone(requests)
 	for i := range sent {
 		l := &sent[i]
-		if l.Rule.ID != 1 {
+		if !checks(l.Rule) {
 			continue
 		}
 		n.key(keyOf(l)).begun(c)
@@ -219,19 +260,21 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 	n.mu.Lock()
 	late, first := c.over || n.gone, !c.over
 	c.over = true
-	if l := &c.requests[0]; first && l.Rule.ID == 1 {
-		n.key(keyOf(l)).ended(c, answers != nil)
+	for i := range c.requests {
+		if l := &c.requests[i]; first && checks(l.Rule) {
+			n.key(keyOf(l)).ended(c, answers != nil)
+		}
 	}
 	switch {
 	case answers == nil && first:
-		n.sums.failed++
+		n.sums[0].failed++
 		n.tracef(keyOf(&c.requests[0]), "%v: no answer in time", n)
 	case late:
 		n.checker.lostAnswer(n, answers)
 	default:
 		for i := range answers {
 			a := &answers[i]
-			if a.Rule.ID == 1 {
+			if checks(a.Rule) {
 				n.checker.answered(n, a)
 				n.fault.beforeAnswer(n, a, n.now()-c.sent)
 			}
@@ -273,9 +316,3 @@ func (n *simNode) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 	}
 	return errLost
 }
-
-// Refund implements [limiter.Store].
-func (n *simNode) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errLost }
-
-// Charge implements [limiter.Store].
-func (n *simNode) Charge(context.Context, limiter.Instant, []limiter.Take) error { return errLost }

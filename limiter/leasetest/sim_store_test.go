@@ -22,20 +22,24 @@ type ledgerName struct {
 	key  string
 }
 
-// answer answers requests that have arrived from a node.
+// answer answers requests of one key that have arrived from a node.
 func (s *simStore) answer(n *simNode, requests []limiter.LeaseRequest) {
+	var room [limiter.MaxLeaseRequests]*Ledger
+	var done [len(room)]func(*limiter.LeaseRequest) int64
+	ledgers := room[:len(requests)]
 	for i := range requests {
 		l := &requests[i]
-		g := s.ledger(l)
-		if l.Rule.ID != 1 { // that of a limit which is not checked
-			Lend(s.incarnation, s.now(), []*Ledger{g}, requests[i:i+1])
-			continue
+		if ledgers[i] = s.ledger(l); checks(l.Rule) {
+			done[i] = s.checker.arrives(n, ledgers[i], *l)
+			s.fault.beforeLend(n, ledgers[i], l)
 		}
-		done := s.checker.arrives(n, g, *l)
-		s.fault.beforeLend(n, g, l)
-		Lend(s.incarnation, s.now(), []*Ledger{g}, requests[i:i+1])
-		s.fault.afterLend(n, g, l)
-		s.unsynced[keyOf(l)] += done(l)
+	}
+	Lend(s.incarnation, s.now(), ledgers, requests)
+	for i := range requests {
+		if l := &requests[i]; checks(l.Rule) {
+			s.fault.afterLend(n, ledgers[i], l)
+			s.unsynced[keyOf(l)] += done[i](l)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (n *simNode) takeWaiting(ctx context.Context, k *limiter.Take) error {
 	if n.outage.Load() {
 		return errNotAsked
 	}
-	key := keyOf(&limiter.LeaseRequest{Key: k.Key})
+	key := keyOf(&limiter.LeaseRequest{Rule: k.Rule, Key: k.Key})
 	n.mu.Lock()
 	lost, way := n.gone || n.happens(n.net.loseRequest), n.wayOfRequest()
 	answer := make(chan limiter.Decision, 1)

@@ -24,11 +24,11 @@ type simulation struct {
 	driver  sync.WaitGroup
 	idle    chan arrival // goroutines that wait for takes
 
-	mu      sync.Mutex // guards what follows; nothing that may send is called with it held
-	rng     *rand.Rand
-	limit   limiter.Rule  // in force
-	rule    *limiter.Rule // of that limit, in no zone
-	highest *limiter.Rule // of the highest limit that there was
+	mu  sync.Mutex // guards what follows; nothing that may send is called with it held
+	rng *rand.Rand
+	checkedLimit
+	second  *checkedLimit // of the same requests; nil: there is none
+	keys    int           // of the limit
 	nodes   []*simNode
 	retired []*simNode
 	members uint64 // how many nodes there ever were
@@ -51,6 +51,7 @@ type simulation struct {
 	steady bool   // a denial is remembered without jitter
 	lag    int64  // µs until nodes know of another node, at most
 	skew   int64  // µs by which their clocks are off, at most
+	variety
 }
 
 // A network is what happens to messages on their way.
@@ -85,8 +86,10 @@ func inSimulation(t *testing.T, limit limiter.Rule, nodes, keys int, test func(t
 // newSimulation returns a simulation without nodes.
 func newSimulation(rng *rand.Rand, limit limiter.Rule, keys int, f fault) *simulation {
 	limit.ID = 1
-	s := &simulation{began: time.Now(), rng: rng, fault: f, limit: limit, rule: mustRule(limit), greed: 1, idle: make(chan arrival)}
-	s.highest, s.onOutage = s.rule, limiter.OutageClosed
+	s := &simulation{
+		began: time.Now(), rng: rng, fault: f, checkedLimit: newCheckedLimit(limit), keys: keys, greed: 1, idle: make(chan arrival),
+		onOutage: limiter.OutageClosed,
+	}
 	s.store = &simStore{simulation: s, incarnation: 1, ledgers: make(map[ledgerName]*Ledger)}
 	s.checker = newChecker(s, keys)
 	return s

@@ -109,7 +109,7 @@ func (a asAnswer) String() string {
 // asDecision shows a decision of a node by the simulation's clock.
 type asDecision struct {
 	limiter.Decision
-	offset limiter.Instant
+	node *simNode
 }
 
 func (d asDecision) String() string {
@@ -118,7 +118,7 @@ func (d asDecision) String() string {
 	}
 	until := d.RetryAt
 	if until != limiter.Never && d.Source != limiter.FromStore {
-		until -= d.offset
+		until = d.node.timeOf(until)
 	}
 	return fmt.Sprintf("denied by %v until %v", d.Source, sinceEpoch(until))
 }

@@ -164,7 +164,7 @@ func (s *simulation) arrive(sh shape, load float64) outcome {
 		s.mu.Lock()
 		lendOne(s.store.ledger(&l), s.store.incarnation, s.now(), l)
 		s.checker.exact[0].Take(s.rule, s.now(), l.Need)
-		s.checker.admit(0, s.now(), l.Need)
+		s.checker.admit(0, admission{at: s.now(), n: l.Need})
 		s.checker.outcomes[0].admitted -= l.Need
 		s.mu.Unlock()
 	}

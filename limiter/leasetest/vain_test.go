@@ -36,15 +36,29 @@ func (v vain) overlapping() (some vain) {
 	return some
 }
 
-// pending returns how many events were still to be canceled at the instant at.
-func (v vain) pending(at limiter.Instant) (n float64) {
-	for _, e := range v {
+// pending returns how many events were still to be canceled at the instant at. It forgets those
+// that were canceled before.
+func (v *vain) pending(at limiter.Instant) (n float64) {
+	kept := 0
+	for i, e := range *v {
 		if e.from > at {
 			break
 		}
 		if e.until >= at {
 			n += float64(e.n)
+		} else { // those before it move up
+			copy((*v)[kept+1:i+1], (*v)[kept:i])
+			kept++
 		}
 	}
+	*v = (*v)[kept:]
 	return n
+}
+
+// after returns what was served after the instant at: the bucket gets nothing else back since.
+func (v vain) after(at limiter.Instant) vain {
+	for len(v) > 0 && v[0].from <= at {
+		v = v[1:]
+	}
+	return slices.Clone(v)
 }
