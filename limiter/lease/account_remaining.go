@@ -41,7 +41,9 @@ func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 }
 
 // showAll returns what clients are told remains.
-func (a account) showAll(r *limiter.Rule, now instant) int64 { return a.show(r, now, 0, a.leased(r, now)) }
+func (a account) showAll(r *limiter.Rule, now instant) int64 {
+	return a.show(r, now, 0, a.leased(r, now))
+}
 
 // show returns what clients are told remains after cost events, when so many of the leases are left.
 // It never rises, except by what has accrued.
