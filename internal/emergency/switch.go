@@ -44,7 +44,10 @@ type Observer interface {
 // New returns a switch that is off.
 func New(observer Observer) *Switch { return &Switch{observer: observer} }
 
-// active returns the emergency at now, or nil. While emergency mode is off, it is one atomic load.
+// IsOff reports whether there is no emergency. It is one atomic load.
+func (s *Switch) IsOff() bool { return s.current.Load() == nil }
+
+// active returns the emergency at now, or nil.
 func (s *Switch) active(now time.Time) *emergency {
 	e := s.current.Load()
 	if e == nil || !now.Before(e.expiresAt) {
@@ -62,9 +65,6 @@ type Buffers struct {
 // Take takes from the limit of emergency mode. It reports false if that is off, or the client has
 // no address. Its error is that the address is not verified yet.
 func (s *Switch) Take(r *http.Request, repl *caddy.Replacer, b Buffers) (result response.Result, taken bool, err error) {
-	if s.current.Load() == nil {
-		return result, false, nil
-	}
 	now := time.Now()
 	e := s.active(now)
 	if e == nil {

@@ -39,7 +39,7 @@ type heldAdaptive struct {
 // addAdaptive adds a zone.
 func (e *Evaluation) addAdaptive(found *zone.Reading) {
 	a := adaptiveZone{zone: found.Zone, key: found.Key, text: found.Template, dryRun: found.DryRun}
-	if found.Charged+len(found.Concurrent) == 0 {
+	if len(found.Charges)+len(found.Concurrent) == 0 {
 		a.counts = found.Zone.Usage.Counters("", "")
 	}
 	e.adaptive = append(e.adaptive, a)

@@ -49,7 +49,7 @@ func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
 	case found.DryRun:
 		e.addDryRun(found, c)
 	default:
-		e.addResult(found, c)
+		found.Describe(c, e.addResult())
 		e.concurrentKeys = append(e.concurrentKeys, concurrentKey{found.Key, c.Wait})
 	}
 	return true

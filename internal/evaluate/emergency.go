@@ -13,6 +13,9 @@ import (
 // takeInEmergency takes from the limit of emergency mode if that is on. It sets denied if the limit
 // rejects the request. Of several handlers, the first takes for all.
 func (e *Evaluation) takeInEmergency() error {
+	if e.handler.App.Emergency.IsOff() {
+		return nil
+	}
 	r, err := e.decideInEmergency(e.handler.App.Emergency.Take)
 	if r != nil {
 		e.count(r, e.denied != nil)
@@ -39,7 +42,9 @@ func (e *Evaluation) decideInEmergency(
 	e.state.emergency = true
 	e.now = result.Decision.At
 	e.noteKey(result.Usage, result.Template)
-	r := e.add(result)
+	r := e.addResult()
+	*r = result
+	r.Settings = e.handler.Settings
 	if r.Decision.OK {
 		e.state.Results = e.state.Results[:len(e.state.Results)-1] // responses say nothing of emergency mode
 	} else {

@@ -98,11 +98,11 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
 		return nil
 	}
-	if found.Charged+len(found.Concurrent) > 0 {
+	if len(found.Charges)+len(found.Concurrent) > 0 {
 		e.keys = append(e.keys, zoneKey{z.Usage, found.Key})
 		e.noteKey(z.Usage, found.Template)
 	}
-	for i := range found.Charges[:found.Charged] {
+	for i := range found.Charges {
 		if !e.addCharge(found, &found.Charges[i]) {
 			found.Compared = zone.Charge{} // it was compared before
 		}
@@ -151,18 +151,12 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 			e.addWait(found.Zone.Usage, c, wait)
 		}
 	}
-	e.addResult(found, c)
+	found.Describe(c, e.addResult())
 }
 
 // addResult adds a result that nobody has decided yet.
-func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
-	e.add(found.Result(c))
-}
-
-// add adds a result.
-func (e *Evaluation) add(result response.Result) *response.Result {
+func (e *Evaluation) addResult() *response.Result {
 	r := e.state.Add()
-	*r = result
 	r.Settings = e.handler.Settings
 	return r
 }

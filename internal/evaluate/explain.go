@@ -111,7 +111,7 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 		case explained.Applies:
 			explained.Outcome = adminapi.Admitted
 		}
-		for i := range found.Charges[:found.Charged] {
+		for i := range found.Charges {
 			limit := &explained.Limits[i]
 			if e.addCharge(found, &found.Charges[i]) {
 				takes = append(takes, explainedTake{zone: len(x.Zones) - 1, limit: i, dryRun: found.DryRun})

@@ -70,6 +70,7 @@ type progress struct {
 	reading  zone.Reading     // what the zone in hand says
 	refused  refused          // before any decision
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
+	vars     map[string]any   // Caddy's variables of the request
 	now      limiter.Instant  // of the decisions, by the wall clock
 	arrived  limiter.Instant  // the same, before the request has waited
 	blocked  bool             // a rule rejects the request, whatever the takes find
@@ -89,13 +90,13 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	e.handler, e.HTTP = h, r
 	ctx := r.Context()
 	e.Repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	vars, _ := ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
-	state, found := vars[requestStateVar].(*requestState)
+	e.vars, _ = ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
+	state, found := e.vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
 		e.firstPermit, e.firstAdaptive = len(state.permits), len(state.adaptive)
 	} else {
-		e.Repl.Map(h.App.placeholders(vars))
+		e.Repl.Map(h.App.placeholders(e.vars))
 	}
 	if e.rules == nil || !e.rules.BelongsTo(h.App.Zones) {
 		e.rules = h.App.Rules()
@@ -106,9 +107,10 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // Release returns e to the pool, without anything of the request. It is not called after a panic,
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
-	concurrent := emptied(e.reading.Concurrent)
-	e.Request, e.progress = zone.Request{}, progress{}
-	e.reading.Concurrent = concurrent
+	charges, concurrent := emptied(e.reading.Charges), emptied(e.reading.Concurrent)
+	e.Request = zone.Request{}
+	e.progress = progress{}
+	e.reading.Charges, e.reading.Concurrent = charges, concurrent
 	e.takes, e.keys, e.reserved, e.mayWait = emptied(e.takes), emptied(e.keys), emptied(e.reserved), emptied(e.mayWait)
 	e.late, e.adaptive, e.concurrentKeys = emptied(e.late), emptied(e.adaptive), emptied(e.concurrentKeys)
 	e.mayApply, e.dryRuns, e.comparisons = emptied(e.mayApply), emptied(e.dryRuns), emptied(e.comparisons)
@@ -130,7 +132,9 @@ func (e *Evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
-		caddyhttp.SetVar(e.HTTP.Context(), requestStateVar, e.state)
+		if e.vars != nil {
+			e.vars[requestStateVar] = e.state
+		}
 		e.state.logged = report.AddToAccessLog(e.HTTP, &e.state.State)
 	}
 }
@@ -177,7 +181,9 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 	}
 	e.addTo(list, r)
 	e.remember(r)
-	e.publish(report.Decision{Outcome: outcome, Zone: r.Usage, Key: r.Template, Result: r, Status: status})
+	if e.handler.Reports.AreFollowed() {
+		e.publish(report.Decision{Outcome: outcome, Zone: r.Usage, Key: r.Template, Result: r, Status: status})
+	}
 }
 
 // outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.

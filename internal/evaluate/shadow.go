@@ -20,7 +20,8 @@ type shadow struct {
 }
 
 func newShadow(found *zone.Reading, c *zone.Charge) shadow {
-	s := shadow{result: found.Result(c), take: limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost}}
+	s := shadow{take: limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost}}
+	found.Describe(c, &s.result)
 	switch {
 	case c.Late != nil:
 		s.late = newReservedCharge(found, c)

@@ -91,10 +91,10 @@ func (z *Zone) charge(row *logs.Row) (logs.Record, error) {
 	case found.Allowed:
 		z.Allowed++
 		return logs.Record{}, logs.ErrNoRecord
-	case found.Charged == 0:
+	case len(found.Charges) == 0:
 		z.Unlimited++
 		return logs.Record{}, logs.ErrNoRecord
-	case found.Charged > 1:
+	case len(found.Charges) > 1:
 		z.Several++
 	}
 	c := &found.Charges[0]

@@ -55,7 +55,7 @@ func (d *Decision) zoneName() string {
 	return d.Zone.Name
 }
 
-// Decided hands a decision to the tails that want it. While there is none, it is one atomic load.
+// Decided hands a decision to the tails that want it.
 func (p *Process) Decided(d Decision) {
 	var told *adminapi.Decision // the same for all
 	for _, t := range p.Tails.All() {

@@ -34,8 +34,10 @@ func (r recording) collect(ch chan<- prometheus.Metric) {
 	r.dropped.Collect(ch)
 }
 
-// Decided hands a decision to those who record it, and to those who follow it. While there are none,
-// it is two loads.
+// AreFollowed reports whether anybody records or follows decisions. It is two loads.
+func (l *Requests) AreFollowed() bool { return l.recorded != nil || len(l.Tails.All()) > 0 }
+
+// Decided hands a decision to those who record it, and to those who follow it.
 func (l *Requests) Decided(d Decision) {
 	if l.recorded != nil {
 		l.record(&d)

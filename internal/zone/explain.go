@@ -112,10 +112,10 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 			x.Values = appendReads(x.Values, of, keytemplate.Value{Placeholder: p.Name, Text: text, Presence: presence})
 		}
 	}
-	for _, c := range found.Charges[:found.Charged] {
+	for _, c := range found.Charges {
 		add(c.endpoint, c.Cost, c.Counts, c.Late)
 	}
-	if found.Charged+len(found.Concurrent) == 0 {
+	if len(found.Charges)+len(found.Concurrent) == 0 {
 		place := len(inForce.endpoints) - 1
 		if path, err := r.readings(); err == nil {
 			place = inForce.endpointFor(r.HTTP.Method, &path.Readings()[0])

@@ -26,12 +26,11 @@ type Reading struct {
 	tier        int
 	UnknownTier string // that the request has, if the zone has no such tier
 
-	Charges  [mostCharges]Charge
-	Charged  int    // how many of charges there are; none: the zone does not limit the request
 	Compared Charge // by the rule that is compared with that in force; the zero value: none
 
-	// Concurrent are the limits of requests at once. They are valid until the next zone is read.
-	Concurrent []Charge
+	// Charges are the limits of the rate, and Concurrent those of requests at once. Without any, the
+	// zone does not limit the request. They are valid until the next zone is read.
+	Charges, Concurrent []Charge
 
 	// What is counted, and perhaps warned about.
 	Missing      bool // the request has no key
@@ -60,9 +59,9 @@ const mostCharges = 4
 // any decision. What the reading refers to is valid until r is read for another request.
 func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err error) {
 	rules := s.of(z)
-	concurrent := found.Concurrent[:0]
+	charges, concurrent := found.Charges[:0], found.Concurrent[:0]
 	*found = Reading{}
-	found.Zone, found.Concurrent = z, concurrent
+	found.Zone, found.Charges, found.Concurrent = z, charges, concurrent
 	places, err := z.placesOf(r, rules, found)
 	if err != nil || len(places) == 0 && found.Refusal == nil {
 		return false, err
@@ -226,7 +225,7 @@ func (e *endpointRules) costOf(inForce *rule, key []byte, r *Request) (int64, ke
 // add adds a charge. What is charged to one count several times is charged the highest cost, if any
 // of them counts.
 func (f *Reading) add(c Charge) {
-	for i := range f.Charges[:f.Charged] {
+	for i := range f.Charges {
 		if same := &f.Charges[i]; same.Policy.Rule != nil && c.Policy.Rule != nil && same.Policy.ID == c.Policy.ID {
 			same.Cost, same.Wait, same.Late = max(same.Cost, c.Cost), min(same.Wait, c.Wait), cmp.Or(same.Late, c.Late)
 			if same.Counts != c.Counts {
@@ -235,13 +234,12 @@ func (f *Reading) add(c Charge) {
 			return
 		}
 	}
-	if f.Charged == mostCharges {
+	if len(f.Charges) == mostCharges {
 		f.Refusal = ambiguousPath(errTooManyEndpoints)
 		f.Ambiguous++
 		return
 	}
-	f.Charges[f.Charged] = c
-	f.Charged++
+	f.Charges = append(f.Charges, c)
 }
 
 // eitherCounts returns the statuses with which a or b counts; nil: all.
@@ -272,11 +270,10 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 	}
 }
 
-// Result returns a result for a charge that nobody has decided yet.
-func (f *Reading) Result(c *Charge) response.Result {
-	return response.Result{
-		Zone: &f.Zone.Zone, Counters: c.counters, Policy: c.Policy, Template: f.Template, Cost: c.Cost, UnknownTier: f.UnknownTier,
-	}
+// Describe has r, which is empty, say what a charge is for.
+func (f *Reading) Describe(c *Charge, r *response.Result) {
+	r.Zone, r.Counters, r.Policy, r.Template = &f.Zone.Zone, c.counters, c.Policy, f.Template
+	r.Cost, r.UnknownTier = c.Cost, f.UnknownTier
 }
 
 // Lookup returns the names of the endpoint and the tier of a decision without a rule about the key

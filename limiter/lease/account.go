@@ -84,11 +84,12 @@ func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 		a.repeatDenial(d, r, now, cost)
 		return true
 	}
-	if !a.spend(r, now, cost) {
+	left, spent := a.spend(r, now, cost)
+	if !spent {
 		return false
 	}
 	a.addTaken(cost)
-	a.decide(d, r, now, limiter.FromLease, cost)
+	a.decide(d, r, now, limiter.FromLease, a.show(r, now, cost, left))
 	return true
 }
 

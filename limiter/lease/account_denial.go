@@ -69,7 +69,7 @@ func (c *cold) breaches(r *limiter.Rule, now instant) bool {
 // told the store's retry instant. Once that has passed, they are told when a take asks the store
 // again.
 func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now instant, cost int64) {
-	a.decide(d, r, now, limiter.FromRememberedDenial, 0)
+	a.decide(d, r, now, limiter.FromRememberedDenial, a.showAll(r, now))
 	retryAt := a.retryAt
 	if now >= retryAt {
 		retryAt = a.rememberUntil

@@ -72,16 +72,17 @@ func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 // retire makes all leases expire now.
 func (h *hot) retire() { h.expires = [2]uint16{} }
 
-// spend spends cost events of the leases, the older first, or none when they do not hold as many.
-func (h *hot) spend(r *limiter.Rule, now instant, cost int64) bool {
+// spend spends cost events of the leases, the older first, or none when they do not hold as many. It
+// returns how many may be spent after that.
+func (h *hot) spend(r *limiter.Rule, now instant, cost int64) (left int64, spent bool) {
 	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
 	if older+newer < cost {
-		return false
+		return older + newer, false
 	}
 	n := min(older, cost)
 	h.remaining[0] -= int32(n)
 	h.remaining[1] -= int32(cost - n)
-	return true
+	return older + newer - cost, true
 }
 
 // held returns the events of the leases, expired ones included, and at least one for a part that

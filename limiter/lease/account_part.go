@@ -212,8 +212,7 @@ func (bucketParts) isLow(h *hot, r *limiter.Rule, now instant, roundTrip int64) 
 	case h.partIsDue(now):
 		return true
 	}
-	left := h.leased(r, now)
-	return float64(left) < max(1, float64(h.granted[1])/lowPart) && h.demandRate(r)*float64(roundTrip) >= sparse
+	return h.demandRate(r)*float64(roundTrip) >= sparse && float64(h.leased(r, now)) < max(1, float64(h.granted[1])/lowPart)
 }
 
 // partIsDue reports whether the part soon ends.

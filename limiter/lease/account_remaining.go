@@ -2,10 +2,9 @@ package lease
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// decide fills in d for a take of cost events that the account decided. The fields are set one by
-// one, as a literal would be built elsewhere and copied.
-func (a account) decide(d *limiter.Decision, r *limiter.Rule, now instant, from limiter.Source, cost int64) {
-	remaining := a.show(r, now, cost)
+// decide fills in d for a take that the account decided, after which clients are told that so much
+// remains. The fields are set one by one, as a literal would be built elsewhere and copied.
+func (a account) decide(d *limiter.Decision, r *limiter.Rule, now instant, from limiter.Source, remaining int64) {
 	d.OK, d.Breach, d.Source = from != limiter.FromRememberedDenial, false, from
 	d.At, d.Limit, d.Remaining = now.forCaller(), r.Capacity(), remaining
 	d.RetryAt, d.ResetAt = d.At, a.resetAt(r, now, remaining).forCaller()
@@ -20,7 +19,7 @@ func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 	if a.denies(r, now, cost) {
 		a.repeatDenial(d, r, now, cost)
 	} else {
-		a.decide(d, r, now, limiter.FromLease, 0)
+		a.decide(d, r, now, limiter.FromLease, a.showAll(r, now))
 	}
 	return true
 }
@@ -41,9 +40,14 @@ func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 	return max(0, min(a.shown, a.leased(r, now)+r.Capacity()-used, r.Capacity()))
 }
 
-// show returns what clients are told remains after cost events. It never rises, except by what
-// has accrued.
-func (a account) show(r *limiter.Rule, now instant, cost int64) int64 {
+// showAll returns what clients are told remains.
+func (a account) showAll(r *limiter.Rule, now instant) int64 {
+	return a.show(r, now, 0, a.leased(r, now))
+}
+
+// show returns what clients are told remains after cost events, when so many of the leases are left.
+// It never rises, except by what has accrued.
+func (a account) show(r *limiter.Rule, now instant, cost, leased int64) int64 {
 	if a.inOutage {
 		a.local -= cost
 		return max(0, a.local)
@@ -52,7 +56,7 @@ func (a account) show(r *limiter.Rule, now instant, cost int64) int64 {
 		return r.Capacity()
 	}
 	a.accrue(r, now)
-	a.shown = max(0, min(a.shown-cost, a.total(r, now)))
+	a.shown = max(0, min(a.shown-cost, a.total(r, leased)))
 	return a.shown
 }
 
@@ -95,8 +99,8 @@ func (h *hot) sinceShown(now instant) int64 {
 
 // total returns the events of the leases and those that the store had left. It is the limit at
 // most, though a bucket refills while its leases are out.
-func (h *hot) total(r *limiter.Rule, now instant) int64 {
-	return min(r.Capacity(), h.leased(r, now)+max(0, r.Capacity()-h.used))
+func (h *hot) total(r *limiter.Rule, leased int64) int64 {
+	return min(r.Capacity(), leased+max(0, r.Capacity()-h.used))
 }
 
 // resetAt returns the instant at which the key is back to its full limit, of which this number of

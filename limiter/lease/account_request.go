@@ -96,7 +96,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	}
 	a.inOutage = false
 	a.accrue(r, now)
-	a.shown = min(a.shown, a.total(r, now)+l.Served) // until the waiters are served
+	a.shown = min(a.shown, a.total(r, a.leased(r, now))+l.Served) // until the waiters are served
 	switch denial := l.Denial(); {
 	case l.Need == 0 || !a.appliesTo(r): // the limit has changed since the request
 	case denial == nil:

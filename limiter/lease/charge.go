@@ -50,11 +50,13 @@ func (a account) chargeLeases(r *limiter.Rule, now instant, cost int64) (spent i
 	if !a.appliesTo(r) || a.inOutage {
 		return 0
 	}
-	if spent = min(cost, a.leased(r, now)); spent == 0 || !a.spend(r, now, spent) {
+	leased := a.leased(r, now)
+	if spent = min(cost, leased); spent == 0 {
 		return 0
 	}
+	left, _ := a.spend(r, now, spent)
 	a.addTaken(spent)
-	a.show(r, now, spent)
+	a.show(r, now, spent, left)
 	return spent
 }
 

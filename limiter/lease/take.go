@@ -44,6 +44,7 @@ type takeState struct {
 
 	selected    bool // for the next round of lease requests
 	needsRefill bool // of its account
+	spendsLast  bool // if a lease suffices, the set is admitted, and nothing of it is undone
 
 	lastDenial instant // while undecided: the retry instant of the last denial; 0: none
 	spent      spent   // of leases, if that may have to be undone
@@ -147,6 +148,7 @@ func (s *Store) spendLeases(set *takeSet) (admits bool) {
 	for i := range set.takes {
 		t := &set.takes[i]
 		if t.state == undecided {
+			t.spendsLast = admits && i == len(set.takes)-1
 			s.spendLease(t, set.now, stopped)
 			if !stopped && (t.state == denied || t.lastDenial != 0 && !set.triedAlone) {
 				stopped = true
@@ -171,7 +173,9 @@ func (s *Store) spendLease(t *takeState, now instant, onlyDenials bool) {
 		before := a.remaining
 		if a.takeWaiting(t.Rule, now, t.Cost, t.wait(), &t.Decision) {
 			t.concludeLocked(a, now)
-			t.spent = a.spentSince(before, now)
+			if !t.spendsLast || t.Origin != nil {
+				t.spent = a.spentSince(before, now)
+			}
 		}
 	case a.peekWaiting(t.Rule, now, t.Cost, t.wait(), &t.Decision) && !t.Decision.OK:
 		t.state = denied
