@@ -100,6 +100,8 @@ type bucketModel struct {
 
 	aside, under int64 // under the capacity with these lower bits
 	capacity     int64
+
+	scarce int64 // the unit of 8192 µs from which on the level is above a sixteenth of the capacity; 0: unknown
 }
 
 // levelAt returns the level at t.
@@ -119,6 +121,10 @@ func (m *bucketModel) clone() model {
 }
 
 func (m *bucketModel) advance(r *Rule, _, to Instant) (moved bool) {
+	if m.scarce != 0 { // noted for 65534 units at most
+		next := int64(m.at)>>13 + 1
+		m.scarce = max(next-65534, min(next, m.scarce))
+	}
 	rate := big.NewRat(r.Limit.Events, r.Limit.Window.Microseconds())
 	if m.rate != nil && m.rate.Cmp(rate) != 0 {
 		m.round(rate.Denom())
@@ -138,12 +144,28 @@ func (m *bucketModel) advance(r *Rule, _, to Instant) (moved bool) {
 		fallen := new(big.Rat).SetInt64(int64(to - m.at))
 		below := ceil(fallen.Sub(m.level, fallen.Mul(fallen, m.rate)))
 		if m.aside > 0 && below.Sign() < 0 {
-			m.aside = max(0, below.Add(below, big.NewInt(m.aside)).Int64())
+			if left := below.Add(below, big.NewInt(m.aside)); left.Sign() > 0 {
+				m.aside = left.Int64()
+			} else {
+				m.aside = 0
+			}
 		}
 		m.level = m.levelAt(to)
 	}
 	m.at = to
+	m.noteScarcity()
 	return false
+}
+
+// noteScarcity notes whether the level is above a sixteenth of the capacity.
+func (m *bucketModel) noteScarcity() {
+	switch {
+	case m.scarce == 0:
+	case m.level.Sign() == 0:
+		m.scarce = 0
+	case ceil(m.level).Int64() <= m.capacity/16:
+		m.scarce = int64(m.at)>>13 + 1
+	}
 }
 
 // round has what has accrued of an event be parts of it, rounded to them as it is kept: in units so
@@ -169,7 +191,8 @@ func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.
 
 // refund takes off the part of cost that would still be in use if nothing had been added since.
 // What was seen is the level of that time, rounded up. Unless the level has been 0, only whole
-// events were added since, so its fraction then follows from that of now.
+// events were added since, so its fraction then follows from that of now. Up to a sixteenth of the
+// capacity comes off whole if the level is known to have been above that ever since.
 func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if seen.At > at {
 		return
@@ -183,7 +206,11 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if most := new(big.Rat).SetInt64(cost); returned.Cmp(most) > 0 {
 		returned = most
 	}
-	before := ceil(m.level).Int64()
+	before, whole := ceil(m.level).Int64(), min(cost, m.capacity/16)
+	without := ceil(new(big.Rat).Sub(m.level, returned)).Int64()
+	if m.scarce != 0 && int64(seen.At) >= m.scarce<<13 && before-max(0, without) < whole {
+		returned = new(big.Rat).SetInt64(whole)
+	}
 	m.level.Sub(m.level, returned)
 	if before > m.capacity {
 		back := min(before-ceil(m.level).Int64(), m.aside)
@@ -191,6 +218,10 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 		m.aside -= back
 	}
 	m.level = m.levelAt(m.at) // never below nothing
+	if m.scarce == 0 {
+		m.scarce = int64(m.at)>>13 + 1
+	}
+	m.noteScarcity()
 }
 
 func ceil(x *big.Rat) *big.Int {
