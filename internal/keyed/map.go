@@ -35,6 +35,7 @@
 package keyed
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -226,11 +227,7 @@ func (m *Map[V, C, S]) Sweep(part, parts int, idle func(*Shard[V, C, S], *Entry[
 
 // LockAll sorts shards by rank, locks each of them once, and returns those it locked.
 func LockAll[V, C, S any](shards []*Shard[V, C, S]) []*Shard[V, C, S] {
-	for i := range shards { // by insertion, as they are few
-		for j := i; j > 0 && shards[j].rank < shards[j-1].rank; j-- {
-			shards[j], shards[j-1] = shards[j-1], shards[j]
-		}
-	}
+	slices.SortFunc(shards, func(a, b *Shard[V, C, S]) int { return cmp.Compare(a.rank, b.rank) })
 	shards = slices.Compact(shards)
 	for _, s := range shards {
 		s.Lock()
