@@ -57,7 +57,7 @@ alone: # these load a gateway, so nothing runs beside them
 	$(strict) $(flags) -run '^TestLoad' ./test/attack
 
 unraced: # these only compute, so they take what time others leave
-	nice $(strict) $(flags) -p 1 -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
+	nice $(strict) $(flags) -p 2 -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
 
 timed:
 	$(strict) -must-run '$(unwatched)' $(flags) -p 3 -shuffle=on $(unwatched)

@@ -123,7 +123,7 @@ type ExplainedResponse struct {
 	By      string            `json:"by,omitempty"` // the directive that answers
 	Place   string            `json:"place,omitempty"`
 	Status  int               `json:"status,omitempty"`  // 0: what answers would say it
-	Headers map[string]string `json:"headers,omitempty"` // that rate_limit sets
+	Headers map[string]string `json:"headers,omitempty"` // of the response if rate_limit answers
 	Body    string            `json:"body,omitempty"`    // of rate_limit
 }
 

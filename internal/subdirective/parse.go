@@ -21,8 +21,7 @@ func Text(usage string, s *string) Line {
 	return Value(usage, 1, 1, s, func(args []string) (string, error) { return args[0], nil })
 }
 
-// Word returns a line with one of several words, which it stores in word. check refuses other
-// words.
+// Word returns a line with one argument that check accepts, which it stores in word.
 func Word(usage string, check func(string) error, word *string) Line {
 	return Value(usage, 1, 1, word, func(args []string) (string, error) { return args[0], check(args[0]) })
 }
