@@ -27,6 +27,8 @@ export GORACE = atexit_sleep_ms=20
 # tenfold and has nothing to find in, as one goroutine computes. Of seeded ones it watches a few seeds.
 unraced   := Test(Memory|LoadLarge|LoadOf|Recall|SameAsMemory|LendAsSpecified|Tune)|Test[A-Za-z0-9_]*Alloc
 seeded    := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
+# How many programs with these tests run at a time.
+programs  ?= 1
 computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench --exclude-dir=test '^func ($(unraced)|$(seeded))' .)))
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine and compute much.
@@ -57,7 +59,7 @@ alone: # these load a gateway, so nothing runs beside them
 	$(strict) $(flags) -run '^TestLoad' ./test/attack
 
 unraced: # these only compute, so they take what time others leave
-	nice $(strict) $(flags) -p 2 -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
+	nice $(strict) $(flags) -p $(programs) -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
 
 timed:
 	$(strict) -must-run '$(unwatched)' $(flags) -p 3 -shuffle=on $(unwatched)
@@ -92,7 +94,7 @@ verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium b
 # What computes runs beside what waits, and gives way to it.
 computed:
 	@nice $(MAKE) --no-print-directory lint vuln tidy fuzz-short
-	@$(MAKE) --no-print-directory unraced
+	@$(MAKE) --no-print-directory unraced programs=2
 
 waiting:
 	@for target in timed bench-short clients; do $(MAKE) --no-print-directory $$target || exit 1; done

@@ -87,9 +87,9 @@ func TestRedisSlow(t *testing.T) {
 	n := nodetest.Start(t, options(proxy.Addr), site("1000/1h"))
 	w := begin(t, "redis-slow.md", n, "redis-cli", "redis-cli -p "+port(redis.Addr))
 	awaitStatus(t, n, 200, "a")
-	measured := func() float64 {
+	latencyIn := func(printed string) float64 {
 		t.Helper()
-		found := latency.FindStringSubmatch(w.next("caddy rate-limit status --json"))
+		found := latency.FindStringSubmatch(printed)
 		if found == nil {
 			t.Fatal("the status has no latency")
 		}
@@ -102,7 +102,7 @@ func TestRedisSlow(t *testing.T) {
 	}
 	proxy.Delay(delay * time.Millisecond)
 	n.Await("slow answers", slow)
-	if ms := measured(); ms < delay {
+	if ms := latencyIn(w.next("caddy rate-limit status --json")); ms < delay {
 		t.Errorf("latency = %v ms, want %d or more", ms, delay)
 	}
 	if err := redis.Client().Keys(t.Context(), "*").Err(); err != nil { // as another program may do
@@ -112,10 +112,12 @@ func TestRedisSlow(t *testing.T) {
 	w.has(w.next("redis-cli info commandstats"), "cmdstat_evalsha:calls=")
 	w.has(w.next("redis-cli info memory"), "used_memory:", "maxmemory:", "mem_fragmentation_ratio:")
 	proxy.Delay(0)
-	n.Await("fast answers", func() bool { return !slow() })
-	if ms := measured(); ms >= delay {
-		t.Errorf("latency = %v ms after that, want less than %d", ms, delay)
-	}
+	again := w.commands[0]
+	w.next("caddy rate-limit status --json")
+	n.Await("a short latency by that command", func() bool { // a busy machine answers late now and then
+		printed, _ := w.exec(again)
+		return latencyIn(printed) < delay
+	})
 }
 
 func TestHotKey(t *testing.T) {
