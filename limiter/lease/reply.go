@@ -177,7 +177,7 @@ func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.incarnation = l.Incarnation
 	r, d := l.Rule, l.Decision
 	w.lacked = l.LackedAfter()
-	d.Remaining = a.served(w.cost)
+	d.Remaining = min(a.served(w.cost), r.Capacity())
 	if r.Algorithm.Kind == limiter.TokenBucket {
 		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(max(0, r.Capacity()-d.Remaining))))
 	}

@@ -82,6 +82,26 @@ func TestLimitChangesDuringRequest(t *testing.T) {
 	})
 }
 
+// TestServedUnderEarlierLimit raises the limit and resets the key while a request is under way. What
+// its reply serves tells of no more than its limit.
+func TestServedUnderEarlierLimit(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 100)
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 10 * rtt })
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if d := n.allowed(old, "key", 1, limiter.FromStore); d.Remaining > d.Limit {
+				t.Errorf("limit = %d, remaining = %d, want no more than the limit", d.Limit, d.Remaining)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() { n.allowed(raised, "key", 1, limiter.FromStore) })
+		synctest.Wait()
+		n.Drop(raised, []byte("key"))
+		wg.Wait()
+	})
+}
+
 // TestTiersShareARuleID keeps the lease of a key under its own limit, although another tier with
 // the same rule ID was used last.
 func TestTiersShareARuleID(t *testing.T) {

@@ -56,9 +56,18 @@ type era struct {
 // overdrawn returns how much of what was charged by one of the first changes, after the store had
 // debited a lease, the limit did not allow. The store grants nothing that it has not: so what was
 // charged before that counts in full, and so it does for what the store serves.
+//
+// What was leased of a window before a reset counts before it, and so does what was charged then.
 func (k *outcome) overdrawn(changes int, debited limiter.Instant) (events float64) {
-	for i := changes - 1; i >= 0 && k.changes[i].at > debited && k.changes[i].kind != wasReset; i-- {
-		events += k.changes[i].over
+	for i := changes - 1; i >= 0 && k.changes[i].at > debited; i-- {
+		switch ch := &k.changes[i]; {
+		case ch.kind != wasReset:
+			events += ch.over
+		case k.limit.highest.Algorithm.Kind == limiter.TokenBucket:
+			return events
+		default:
+			events = 0
+		}
 	}
 	return events
 }
