@@ -24,7 +24,7 @@ type PageHandler struct {
 	// cannot see whether authentication stands before it.
 	AllowChanges bool `json:"allow_changes,omitempty"`
 
-	site *page.Site
+	operator *page.Site
 }
 
 // CaddyModule returns the Caddy module information.
@@ -37,7 +37,7 @@ func (*PageHandler) CaddyModule() caddy.ModuleInfo {
 
 // Provision prepares the routes.
 func (h *PageHandler) Provision(caddy.Context) error {
-	h.site = operatorPage.Site(h.AllowChanges)
+	h.operator = operatorPage.Site(h.AllowChanges)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (h *PageHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, next cad
 	case !strings.HasPrefix(r.URL.Path, "/rate_limit/"):
 		return next.ServeHTTP(w, r)
 	}
-	if !h.site.IsChange(r) {
+	if !h.operator.IsChange(r) {
 		caddyhttp.SetVar(r.Context(), caddyhttp.LogSkipVar, true)
 	}
 	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
@@ -59,7 +59,7 @@ func (h *PageHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, next cad
 			r = adminapi.WithUser(r, user)
 		}
 	}
-	h.site.ServeHTTP(w, r)
+	h.operator.ServeHTTP(w, r)
 	return nil
 }
 

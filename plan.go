@@ -44,7 +44,7 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 // compile compiles the zones of a configuration of Caddy, which is JSON, as Provision does. It acquires
 // nothing. Zones that a has too get the handles of those.
 func (a *App) compile(text []byte) (*App, error) {
-	settings, handlers, err := config.Find(text)
+	settings, found, err := config.Find(text)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (a *App) compile(text []byte) (*App, error) {
 	for _, z := range a.set.All() {
 		handles[z.Name] = z.Handle()
 	}
-	for _, h := range handlers {
+	for _, h := range found {
 		if err := h.Check(); err != nil {
 			return nil, atPlace(h.Place, err)
 		}

@@ -2,7 +2,7 @@
 import { Component, createRef, html } from "./html.js";
 import { carryOut, preview } from "./api.js";
 import { plural } from "./text.js";
-import { Differences } from "./rules.js";
+import { Differences } from "./differences.js";
 
 // Confirm shows the change of its property change:
 //
