@@ -42,9 +42,9 @@ func (e *Evaluation) decideInEmergency(
 	e.state.emergency = true
 	e.now = result.Decision.At
 	e.noteKey(result.Usage, result.Template)
-	r := e.addResult()
+	result.Settings = e.handler.Settings
+	r := e.state.Add()
 	*r = result
-	r.Settings = e.handler.Settings
 	if r.Decision.OK {
 		e.state.Results = e.state.Results[:len(e.state.Results)-1] // responses say nothing of emergency mode
 	} else {

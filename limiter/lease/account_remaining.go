@@ -2,8 +2,8 @@ package lease
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// decide fills in d for a take that the account decided, after which clients are told that so much
-// remains. The fields are set one by one, as a literal would be built elsewhere and copied.
+// decide fills in d for a take that the account decided. remaining is what clients are told remains
+// after it. The fields are set one by one, as a literal would be built elsewhere and copied.
 func (a account) decide(d *limiter.Decision, r *limiter.Rule, now instant, from limiter.Source, remaining int64) {
 	d.OK, d.Breach, d.Source = from != limiter.FromRememberedDenial, false, from
 	d.At, d.Limit, d.Remaining = now.forCaller(), r.Capacity(), remaining
@@ -45,8 +45,8 @@ func (a account) showAll(r *limiter.Rule, now instant) int64 {
 	return a.show(r, now, 0, a.leased(r, now))
 }
 
-// show returns what clients are told remains after cost events, when so many of the leases are left.
-// It never rises, except by what has accrued.
+// show returns what clients are told remains after cost events. leased is what may be spent of the
+// leases after them. The answer never rises, except by what has accrued.
 func (a account) show(r *limiter.Rule, now instant, cost, leased int64) int64 {
 	if a.inOutage {
 		a.local -= cost
