@@ -73,6 +73,9 @@ func TestParseRefuses(t *testing.T) {
 		{"{http.request.uri.query.}", "use a name after the dot"},
 		{"{http.request.cookie.}", "use a name after the dot"},
 		{"{http.vars.}", "use a name after the dot"},
+		{"{query.}", "use a name after the dot"},
+		{"{query." + strings.Repeat("k", maxNameLen+1) + "}", "a name of 101 bytes: use one of at most 100"},
+		{"{http.request.cookie." + strings.Repeat(".", maxNameLen+1) + "}", "a name of 101 bytes: use one of at most 100"},
 		{"{env.FLEETLIMIT_TEST_UNSET}", "empty when the configuration loads"},
 		{"{file./nonexistent/fleetlimit}", "empty when the configuration loads"},
 	} {

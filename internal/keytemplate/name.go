@@ -2,7 +2,6 @@ package keytemplate
 
 import (
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -33,6 +32,10 @@ type nameMatcher struct {
 	decoded  [256]nameClass // of bytes after %XX is decoded
 	next     []nameState    // at state + class
 }
+
+// maxNameLen is how long the name of a query parameter or cookie can be. The automaton of a name
+// grows with the square of its length, to 0.7 MB for this one.
+const maxNameLen = 100
 
 // nameClass is what the bytes have in common that lead from each state to the same one.
 type nameClass uint8
@@ -105,64 +108,101 @@ func (m *nameMatcher) compile(p *namePattern) {
 	width := int(nameClasses) + len(bytes)
 	m.next = make([]nameState, similarName+1)
 	m.start = nameState(len(m.next))
-	sets := [][]namePosition{{{}}}
-	stateOf := func(set []namePosition) nameState {
-		i := slices.IndexFunc(sets, func(known []namePosition) bool { return slices.Equal(known, set) })
-		if i < 0 {
-			i = len(sets)
-			sets = append(sets, set)
-		}
-		return m.start + nameState(i*width)
-	}
+	sets := []string{string(namePosition(0))}
+	states := map[string]nameState{sets[0]: m.start}
 	for i := 0; i < len(sets); i++ {
-		set := sets[i]
+		set := []namePosition(sets[i])
 		row := make([]nameState, width)
-		if slices.Contains(set, namePosition{letter: len(p.spellings)}) {
+		if slices.Contains(set, p.end) {
 			row[nameEnds] = similarName
 		}
 		for class, c := range bytes {
 			after, closed := p.step(set, c)
 			to := &row[int(nameClasses)+class]
-			switch {
-			case closed:
+			if closed {
 				*to = similarName
-			case len(after) > 0:
-				*to = stateOf(after)
+				continue
 			}
+			if len(after) == 0 {
+				continue
+			}
+			reached := string(after)
+			if _, known := states[reached]; !known {
+				states[reached] = m.start + nameState(len(sets)*width)
+				sets = append(sets, reached)
+			}
+			*to = states[reached]
 		}
 		m.next = append(m.next, row...)
 	}
 }
 
-// A namePattern is a name as compile reads it.
+// A namePattern is a name as compile reads it. It begins at position 0.
 type namePattern struct {
-	first     byte
-	ascii     bool       // the name has no characters outside ASCII
-	spellings [][]string // of each character, nil: any byte that is no letter or digit
-	spelled   string     // all of them together
+	first byte
+	ascii bool          // the name has no characters outside ASCII
+	ahead []nameAhead   // at each position
+	end   namePosition  // after the name
+	used  map[byte]bool // the bytes of all spellings
+}
+
+// A namePosition is a place in a pattern, between two bytes of a spelling or two characters. It is a
+// rune so that a set of them can be a string.
+type namePosition = rune
+
+// nameAhead is what comes next at a position.
+type nameAhead struct {
+	mark  bool // any byte that is no letter or digit, and then the next position
+	steps []nameStep
+}
+
+// A nameStep is a byte, and the position after it.
+type nameStep struct {
+	c  byte
+	to namePosition
 }
 
 // newNamePattern returns the pattern of a name.
 func newNamePattern(name string) *namePattern {
-	p := &namePattern{first: name[0], ascii: utf8.RuneCountInString(name) == len(name)}
+	p := &namePattern{first: name[0], ascii: utf8.RuneCountInString(name) == len(name), used: map[byte]bool{}}
 	for _, r := range name {
-		var spellings []string
-		if r >= utf8.RuneSelf || isAlphanumeric(byte(r)) {
-			spellings = append(spellings, string(r))
-			for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-				spellings = append(spellings, string(other))
-			}
-		}
-		p.spellings = append(p.spellings, spellings)
-		p.spelled += strings.Join(spellings, "")
+		p.addCharacter(r)
 	}
+	p.end = namePosition(len(p.ahead))
 	return p
 }
 
-// A namePosition is a place in a pattern.
-type namePosition struct {
-	letter int    // which character comes next
-	rest   string // what is left of a spelling of it that has begun
+// addCharacter appends a character in all its spellings. Their inner positions come after the one
+// before the character and before the one after it.
+func (p *namePattern) addCharacter(r rune) {
+	before := len(p.ahead)
+	p.ahead = append(p.ahead, nameAhead{})
+	if r < utf8.RuneSelf && !isAlphanumeric(byte(r)) {
+		p.ahead[before].mark = true
+		return
+	}
+	spellings := []string{string(r)}
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		spellings = append(spellings, string(other))
+	}
+	inner := 0
+	for _, s := range spellings {
+		inner += len(s) - 1
+	}
+	after := before + 1 + inner
+	for _, s := range spellings {
+		at := before
+		for i := range len(s) {
+			p.used[s[i]] = true
+			to := after
+			if i < len(s)-1 {
+				to = len(p.ahead)
+				p.ahead = append(p.ahead, nameAhead{})
+			}
+			p.ahead[at].steps = append(p.ahead[at].steps, nameStep{s[i], namePosition(to)})
+			at = to
+		}
+	}
 }
 
 // nameByte is what a pattern has to know about a byte.
@@ -178,51 +218,38 @@ func (p *namePattern) byteOf(c byte) nameByte {
 	b := nameByte{letter: isAlphanumeric(c) || c >= utf8.RuneSelf && !p.ascii, closes: c == 0 || c == '[' || c == ']'}
 	b.goesOn = b.letter || c == '_' || c == '-' || c == '$'
 	b.skips = !b.goesOn && c != p.first
-	if strings.IndexByte(p.spelled, c) >= 0 {
+	if p.used[c] {
 		b.self = int(c)
 	}
 	return b
 }
 
-// step returns the positions after a byte. closed reports that the name is similar whatever comes.
+// step returns the positions after a byte, sorted. closed reports that the name is similar whatever
+// comes.
 func (p *namePattern) step(set []namePosition, c byte) (after []namePosition, closed bool) {
 	b := p.byteOf(c)
-	add := func(to namePosition) {
-		if !slices.Contains(after, to) {
-			after = append(after, to)
-		}
-	}
 	for _, at := range set {
-		if at == (namePosition{}) && b.skips {
-			add(at)
+		if at == 0 && b.skips {
+			after = append(after, at)
 		}
-		switch {
-		case at.letter == len(p.spellings):
+		if at == p.end {
 			closed = closed || b.closes
 			if !b.goesOn {
-				add(at)
+				after = append(after, at)
 			}
-		case p.spellings[at.letter] == nil:
-			if !b.letter {
-				add(namePosition{letter: at.letter + 1})
-			}
-		default:
-			spellings := p.spellings[at.letter]
-			if at.rest != "" {
-				spellings = []string{at.rest}
-			}
-			for _, s := range spellings {
-				switch {
-				case s[0] != c:
-				case len(s) > 1:
-					add(namePosition{at.letter, s[1:]})
-				default:
-					add(namePosition{letter: at.letter + 1})
-				}
+			continue
+		}
+		if p.ahead[at].mark && !b.letter {
+			after = append(after, at+1)
+		}
+		for _, step := range p.ahead[at].steps {
+			if step.c == c {
+				after = append(after, step.to)
 			}
 		}
 	}
-	return after, closed
+	slices.Sort(after)
+	return slices.Compact(after), closed
 }
 
 func isAlphanumeric(c byte) bool {

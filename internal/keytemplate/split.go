@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
 // split cuts raw into texts and placeholders where Caddy's replacer does: `\{` and `\}` are braces,
@@ -57,9 +59,15 @@ func checkName(name string) error {
 	case strings.Contains(strings.ReplaceAll(name, `\{`, ""), "{"):
 		return fmt.Errorf(`"{%s}" has a brace in the name, but placeholders do not nest: use "\{" for a brace`, name)
 	}
-	switch name {
+	long := placeholder.Long(name)
+	switch long {
 	case headerPrefix, queryPrefix, cookiePrefix, varPrefix:
 		return fmt.Errorf(`"{%s}" ends too early: use a name after the dot`, name)
+	}
+	for _, prefix := range []string{queryPrefix, cookiePrefix} {
+		if field, ok := strings.CutPrefix(long, prefix); ok && len(field) > maxNameLen {
+			return fmt.Errorf(`"{%s}" has a name of %d bytes: use one of at most %d`, name, len(field), maxNameLen)
+		}
 	}
 	return nil
 }
