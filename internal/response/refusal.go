@@ -24,7 +24,8 @@ func (f *Refusal) IsOverload() bool { return f.Status == http.StatusServiceUnava
 // Error returns the message.
 func (f *Refusal) Error() string { return f.Message }
 
-// appendBody appends the body of the refusal by a zone, or by the handler itself if that is nil.
+// appendBody appends the body of the refusal by a zone, or by the handler itself if that is nil,
+// without its end.
 func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
 	details := `"reason":"` + f.Reason + `"`
 	if z != nil {
@@ -38,7 +39,7 @@ func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
 		}
 		b = append(b, `{"type":"`+kind+`","title":"`+http.StatusText(f.Status)+`","status":`...)
 		b = strconv.AppendInt(b, int64(f.Status), 10)
-		return append(b, `,"detail":"`+f.Message+`",`+details+"}\n"...)
+		return append(b, `,"detail":"`+f.Message+`",`+details...)
 	}
 	code := "FORBIDDEN"
 	switch f.Status {
@@ -47,5 +48,5 @@ func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
 	case http.StatusServiceUnavailable:
 		code = "OVERLOADED"
 	}
-	return append(b, `{"error":{"code":"`+code+`","message":"`+f.Message+`","details":{`+details+"}}}\n"...)
+	return append(b, `{"error":{"code":"`+code+`","message":"`+f.Message+`","details":{`+details...)
 }

@@ -86,11 +86,13 @@ func (s *State) Reject(
 	if style == config.RejectError {
 		return caddyhttp.HandlerError{Err: failed, StatusCode: status}
 	}
-	if b := (*buffer)[:0]; a.Refusal != nil {
-		*buffer = a.Refusal.appendBody(b, a.Zone, style)
+	b := (*buffer)[:0]
+	if a.Refusal != nil {
+		b = a.Refusal.appendBody(b, a.Zone, style)
 	} else {
-		*buffer = denied.appendBody(b, style, retry)
+		b = denied.appendBody(b, style, retry)
 	}
+	*buffer = appendEnd(b, style)
 	w.WriteHeader(status)
 	_, _ = w.Write(*buffer) // it fails if the client has gone, which needs no error
 	return nil
@@ -116,20 +118,28 @@ const (
 		`"title":"Service Unavailable","status":503,"detail":"` + unavailable + `","violated-policies":[`
 )
 
-// appendBody appends the body of a rejection.
+// appendEnd appends the end of a body, after its last member.
+func appendEnd(b []byte, style string) []byte {
+	if style == config.RejectProblem {
+		return append(b, "}\n"...)
+	}
+	return append(b, "}}}\n"...)
+}
+
+// appendBody appends the body of a rejection, without its end.
 func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	t := r.Policy.ruleTexts()
 	switch problem := style == config.RejectProblem; {
 	case r.Unavailable() && problem:
 		b = append(append(append(b, unavailableProblem...), t.zone...), `],"retry_after_seconds":`...)
-		return append(strconv.AppendInt(b, retry, 10), "}\n"...)
+		return strconv.AppendInt(b, retry, 10)
 	case r.Unavailable():
 		b = append(append(append(b, unavailableJSON...), t.zone...), `,"retry_after_seconds":`...)
-		return append(strconv.AppendInt(b, retry, 10), "}}}\n"...)
+		return strconv.AppendInt(b, retry, 10)
 	case problem:
 		b = r.appendMessage(append(b, rejectedProblem...))
 		b = append(append(append(b, `","violated-policies":[`...), t.zone...), "],"...)
-		return append(r.appendRetry(b, retry), "}\n"...)
+		return r.appendRetry(b, retry)
 	}
 	begin := rejectedJSON
 	if r.IsConcurrent() {
@@ -140,7 +150,7 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	b = append(append(b, t.limits...), ',')
 	b = append(r.appendRetry(b, retry), `,"reset_at":"`...)
 	b = time.Unix(r.Decision.ResetAt.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
-	return append(b, "\"}}}\n"...)
+	return append(b, '"')
 }
 
 // appendMessage appends why the request is rejected. A cost of 1 needs no word: nothing is left then.

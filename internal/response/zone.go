@@ -1,17 +1,13 @@
 package response
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
@@ -31,70 +27,26 @@ func (z *Zone) CompileResponses(settings *config.Zone) (err error) {
 // A rejectHeader is a header of its own that a zone gives to its rejections, with its values.
 type rejectHeader struct {
 	name   string // in canonical form
-	values []headerValue
-}
-
-// A headerValue is a value of a header: a text, or a template if that is not nil.
-type headerValue struct {
-	text     string
-	template *keytemplate.Template
+	values []ownText
 }
 
 // newRejectHeaders compiles headers, whose values are templates, by their names.
 func newRejectHeaders(settings map[string][]string) (all []rejectHeader, err error) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		own := rejectHeader{http.CanonicalHeaderKey(name), make([]headerValue, len(settings[name]))}
+		own := rejectHeader{http.CanonicalHeaderKey(name), make([]ownText, len(settings[name]))}
 		if len(own.values) == 0 {
 			return nil, config.CheckRejectHeader(name, "")
 		}
 		for i, text := range settings[name] {
-			if own.values[i], err = newHeaderValue(name, text); err != nil {
+			if own.values[i], err = newOwnText("reject_header "+name, text, func(text string) error {
+				return config.CheckRejectHeader(name, text)
+			}); err != nil {
 				return nil, err
 			}
 		}
 		all = append(all, own)
 	}
 	return all, nil
-}
-
-// newHeaderValue compiles a value. What does not depend on the request is expanded at once.
-func newHeaderValue(name, raw string) (v headerValue, err error) {
-	if err := config.CheckRejectHeader(name, raw); err != nil {
-		return v, err
-	}
-	// Values of requests expand as in Caddy, so they are lenient. A variable that is not set is not.
-	if _, err = keytemplate.Parse(raw, keytemplate.Options{}); err == nil {
-		v.template, err = keytemplate.Parse(raw, keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 128, Lenient: true})
-	}
-	if err != nil {
-		return v, fmt.Errorf("reject_header %s: %w", name, err)
-	}
-	placeholders := v.template.Placeholders()
-	for _, p := range placeholders {
-		if err := placeholder.Check(p); err != nil {
-			return v, fmt.Errorf("reject_header: %w", err)
-		}
-	}
-	if len(placeholders) == 0 {
-		v.text, v.template = v.expand(nil, nil), nil
-		return v, config.CheckRejectHeader(name, v.text)
-	}
-	return v, nil
-}
-
-// expand returns the value for a request. Clients write what placeholders expand to: a control
-// character, which could end the header and begin another one, becomes a space.
-func (v *headerValue) expand(r *http.Request, repl *caddy.Replacer) string {
-	if v.template == nil {
-		return v.text
-	}
-	text := []byte(v.template.Text(r, repl))
-	for i, c := range text {
-		if c < ' ' || c == 0x7f {
-			text[i] = ' '
-		}
-	}
-	return strings.TrimSpace(string(text))
 }
 
 // setHeaders sets the headers that z gives to the rejection of r, none if z is nil. It leaves out
