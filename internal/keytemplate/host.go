@@ -44,6 +44,24 @@ func splitHostPort(hostport string) (host, port string) {
 	return lower(strings.TrimRight(host, ".")), port
 }
 
+// PlainHost returns a host and its port, if it has one, without what keys leave out: a dot at the end
+// of the host, and the zone of an address. It reports whether that is another text, whatever its case.
+func PlainHost(hostport string) (plain string, differs bool) {
+	if !strings.HasSuffix(hostport, ".") && !strings.Contains(hostport, ".:") && !strings.HasPrefix(hostport, "[") {
+		return hostport, false
+	}
+	host, port := splitHostPort(hostport)
+	switch {
+	case port != "":
+		plain = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		plain = "[" + host + "]"
+	default:
+		plain = host
+	}
+	return plain, !strings.EqualFold(plain, hostport)
+}
+
 // address returns the IPv6 address in the brackets of a host, in its shortest form. It has no zone: that
 // means nothing elsewhere, and Caddy does not send it to the upstream.
 func address(s string) string {

@@ -75,6 +75,28 @@ func TestHostIsNormalized(t *testing.T) {
 	}
 }
 
+func TestPlainHost(t *testing.T) {
+	for _, tc := range []struct {
+		host, want string
+		differs    bool
+	}{
+		{"a.example", "a.example", false},
+		{"A.example:80", "A.example:80", false},
+		{"a.example.", "a.example", true},
+		{"a.example..:80", "a.example:80", true},
+		{"[::1]", "[::1]", false},
+		{"[::1]:80", "[::1]:80", false},
+		{"[::1%eth0]:80", "[::1]:80", true},
+		{"[0::1%1]", "[::1]", true},
+		{"", "", false},
+		{".", "", true},
+	} {
+		if got, differs := PlainHost(tc.host); got != tc.want || differs != tc.differs {
+			t.Errorf("PlainHost(%q) = %q, %v, want %q, %v", tc.host, got, differs, tc.want, tc.differs)
+		}
+	}
+}
+
 func TestMethodIsInUpperCase(t *testing.T) {
 	r, repl := keyRequest("192.0.2.1")
 	r.Method = "pOst"

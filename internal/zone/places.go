@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 )
 
@@ -46,7 +47,7 @@ func readsPath(set caddyhttp.MatcherSet) bool {
 func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, error) {
 	places := r.places[:0]
 	if z.paths == (pathUse{}) {
-		matches, err := z.matchers.AnyMatchWithError(r.HTTP)
+		matches, err := z.matches(r)
 		if matches {
 			places = append(places, len(rules.endpoints)-1)
 		}
@@ -85,5 +86,22 @@ func (z *Zone) matchReading(r *Request, path *pathreading.Path, i int) (bool, er
 		defer func(original url.URL) { *u = original }(*u)
 		path.Put(&path.Readings()[i], u)
 	}
+	return z.matches(r)
+}
+
+// matches reports whether the matchers of z let the request through, with the host as it is or as keys
+// have it: to servers, a dot at its end is nothing. A zone in the syntax of caddy-ratelimit matches
+// hosts as Caddy does, and no more.
+func (z *Zone) matches(r *Request) (bool, error) {
+	matches, err := z.matchers.AnyMatchWithError(r.HTTP)
+	if matches || err != nil || z.Legacy {
+		return matches, err
+	}
+	plain, differs := keytemplate.PlainHost(r.HTTP.Host)
+	if !differs {
+		return false, nil
+	}
+	defer func(original string) { r.HTTP.Host = original }(r.HTTP.Host)
+	r.HTTP.Host = plain
 	return z.matchers.AnyMatchWithError(r.HTTP)
 }
