@@ -6,7 +6,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 )
 
@@ -16,13 +15,14 @@ type pathUse struct {
 	endpoints bool // by its endpoints
 }
 
-// usePaths finds out whether z tells paths apart. A zone in the syntax of caddy-ratelimit matches
+// usePaths finds out whether z tells paths apart, or queries. A zone in the syntax of caddy-ratelimit matches
 // paths as Caddy does, and no more.
 func (z *Zone) usePaths() {
 	z.paths = pathUse{
 		match:     !z.Legacy && slices.ContainsFunc(z.matchers, readsPath),
 		endpoints: len(z.configured.endpoints) > 1,
 	}
+	z.queries = slices.ContainsFunc(z.matchers, readsQuery)
 }
 
 // readsPath reports whether what a set of matchers decides may depend on the path. Of matchers that
@@ -87,21 +87,4 @@ func (z *Zone) matchReading(r *Request, path *pathreading.Path, i int) (bool, er
 		path.Put(&path.Readings()[i], u)
 	}
 	return z.matches(r)
-}
-
-// matches reports whether the matchers of z let the request through, with the host as it is or as keys
-// have it: to servers, a dot at its end is nothing. A zone in the syntax of caddy-ratelimit matches
-// hosts as Caddy does, and no more.
-func (z *Zone) matches(r *Request) (bool, error) {
-	matches, err := z.matchers.AnyMatchWithError(r.HTTP)
-	if matches || err != nil || z.Legacy {
-		return matches, err
-	}
-	plain, differs := keytemplate.PlainHost(r.HTTP.Host)
-	if !differs {
-		return false, nil
-	}
-	defer func(original string) { r.HTTP.Host = original }(r.HTTP.Host)
-	r.HTTP.Host = plain
-	return z.matchers.AnyMatchWithError(r.HTTP)
 }

@@ -172,6 +172,45 @@ func TestSpellingsOfMatchedHostShareCount(t *testing.T) {
 	}
 }
 
+// A mistake in a query hides no parameter of it from a zone that matches one.
+func TestSpellingsOfMatchedQueryShareCount(t *testing.T) {
+	u := newUpstream(func(r *http.Request) []string {
+		if query := "&" + strings.ReplaceAll(r.URL.RawQuery, ";", "&") + "&"; strings.Contains(query, "&action=login&") {
+			return []string{"login"}
+		}
+		return []string{"other"}
+	})
+	g := serve(t, `rate_limit {
+		zone login {
+			match {
+				query action=login
+			}
+			key    {client_ip}
+			limit  3/1h
+		}
+	}`, u.ServeHTTP)
+	for protocol, do := range protocols(t, g) {
+		for _, query := range []string{
+			"action=login", "action=login&;", "x;action=login", "action=login;x", "action=login&x=%zz", "%&action=login", "action=login&x=%2",
+			"a=%2f%zz;&action=login", "action=login" + strings.Repeat("&x", 10_001), "action=login" + strings.Repeat(";", 10_001),
+		} {
+			do(request{method: "POST", target: "/?" + query, host: "a"})
+			if seen := u.count("login"); seen > limit {
+				t.Fatalf("%s: %.50s passes the limit of logins", protocol, query)
+			}
+		}
+		for _, query := range []string{"", "action=logins;x", "q=100%", "q=action=login;%zz"} {
+			before := u.count("other")
+			if status := do(request{method: "POST", target: "/?" + query, host: "a"}); status != http.StatusOK || u.count("other") != before+1 {
+				t.Errorf("%s: status of %q = %d, want 200", protocol, query, status)
+			}
+		}
+	}
+	if seen := u.count("login"); seen != limit {
+		t.Errorf("%d logins, want %d", seen, limit)
+	}
+}
+
 // What lies behind the name of a script is PATH_INFO.
 func TestPathInfoSharesCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
