@@ -51,6 +51,35 @@ func TestLimitChangesDuringWait(t *testing.T) {
 	}
 }
 
+// A reload changes the limit of what waits, too, as long as its count stays the same.
+func TestReloadDuringWait(t *testing.T) {
+	for zone, want := range map[string]map[int]int{
+		`"reloaded": {"key": "{http.request.header.X-Api-Key}", "limit": "3/1s", "algorithm": "fixed_window"}`:  {200: 13, 429: 17},
+		`"reloaded": {"key": "{http.request.header.X-Api-Key}", "limit": "block", "algorithm": "fixed_window"}`: {200: 10, 429: 20},
+		`"reloaded": {"key": "{http.request.header.X-Api-Key}", "limit": "3/1s"}`:                               {200: 20, 429: 10},
+		`"renamed": {"key": "{http.request.header.X-Api-Key}", "limit": "3/1s", "algorithm": "fixed_window"}`:   {200: 20, 429: 10},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			h, stop := provisionedIn(t, dir, `{"rate_limits": {"reloaded": {"key": "{http.request.header.X-Api-Key}",
+				"limit": "10/1s", "algorithm": "fixed_window", "wait": "1s"}}}`)
+			h.app.rulesInForce()
+			c := newCrowd(h)
+			for range 30 {
+				c.send(t.Context(), "k")
+			}
+			time.Sleep(100 * time.Millisecond)
+			reloaded, _ := provisionedIn(t, dir, `{"rate_limits": {`+zone+`}}`)
+			reloaded.app.rulesInForce()
+			c.wg.Wait()
+			stop()
+			if got := c.statuses(); !maps.Equal(got, want) {
+				t.Errorf("%s: responses by status = %v, want %v", zone, got, want)
+			}
+		})
+	}
+}
+
 // statuses returns how many responses had each status.
 func (c *crowd) statuses() map[int]int {
 	counts := make(map[int]int)
