@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,15 +103,16 @@ func TestLimitChangesDuringWaitForStatus(t *testing.T) {
 			h, _ := provisionedIn(t, t.TempDir(), `{"rate_limits": {"status": {
 				"key": "{http.request.header.X-Api-Key}", "limit": "5/1h", "count_status": "401"}}}`)
 			h.app.rulesInForce()
+			var all sync.WaitGroup
 			release, passed := make(chan int, 10), make(chan bool, 10)
 			for range 10 {
-				go func() {
+				all.Go(func() {
 					_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
 						passed <- true
 						w.WriteHeader(<-release)
 						return nil
 					}))
-				}()
+				})
 			}
 			synctest.Wait()
 			putRules(t, h, document)
@@ -121,7 +123,7 @@ func TestLimitChangesDuringWaitForStatus(t *testing.T) {
 			for range 5 {
 				release <- http.StatusUnauthorized
 			}
-			time.Sleep(2 * time.Second)
+			all.Wait()
 			if got := len(passed); got != want {
 				t.Errorf("%s: requests that pass = %d, want %d", document, got, want)
 			}
