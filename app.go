@@ -97,6 +97,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
+	a.requests.Newest = a.newest
 	a.requests.Emergency, a.requests.InRedis = emergencyMode, a.Redis != nil
 	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
@@ -187,6 +188,15 @@ func newestApp() *App {
 		return nil
 	}
 	return runningApps.apps[len(runningApps.apps)-1]
+}
+
+// newest returns what requests share of the newest configuration, if its counts are where those of a are.
+// Else it is that of a.
+func (a *App) newest() *evaluate.App {
+	if newest := newestApp(); newest != nil && newest.store == a.store {
+		return &newest.requests
+	}
+	return &a.requests
 }
 
 // Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts

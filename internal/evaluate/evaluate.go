@@ -50,13 +50,13 @@ func (e *Evaluation) Decide() error {
 		}
 		return err
 	}
-	if len(e.dryRuns) > 0 && e.denied == nil {
+	if len(e.dryRuns) > 0 && !e.IsRejected() {
 		e.takeDryRuns()
 	}
-	if len(e.comparisons) > 0 {
+	if len(e.comparisons) > 0 && e.refused.refusal == nil {
 		e.takeComparisons()
 	}
-	if len(e.adaptive) > 0 && e.denied != nil {
+	if len(e.adaptive) > 0 && e.IsRejected() {
 		e.releaseAdaptive()
 	}
 	return nil
@@ -175,6 +175,10 @@ func (e *Evaluation) take() error {
 	if err != nil {
 		return err
 	}
+	if e.refused.refusal != nil { // after a wait
+		e.state.releasePermits(e.firstPermit)
+		return nil
+	}
 	results := e.findDenied()
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
 	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
@@ -217,15 +221,17 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 	if len(e.concurrentKeys) > 0 {
 		now, failed = e.acquirePermits(now)
 	}
-	if len(e.reserved) == 0 || e.blocked || e.previews {
+	switch {
+	case e.now != e.arrived && !e.blocked && !e.renew(now):
+	case len(e.reserved) == 0 || e.blocked || e.previews:
 		failed = cmp.Or(e.takeFromStore(now), failed)
-	} else {
+	default:
 		var late error
 		now, late = e.takeInTurn(now)
 		e.resumeAt(now)
 		failed = cmp.Or(late, failed)
 	}
-	if len(e.mayWait) > 0 && !e.blocked && !e.previews {
+	if len(e.mayWait) > 0 && !e.IsRejected() && !e.blocked && !e.previews {
 		now, failed = e.takeAtRetry(now, failed)
 	}
 	if failed != nil {

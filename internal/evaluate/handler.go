@@ -20,6 +20,7 @@ import (
 type App struct {
 	Zones     *zone.Set
 	Rules     func() *zone.Snapshot // those in force
+	Newest    func() *App           // of the newest configuration, if its counts are in the same store; nil: it is this one
 	HasZone   func(name string) bool
 	InRedis   bool // the counts are
 	Emergency *emergency.Switch

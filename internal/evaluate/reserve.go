@@ -72,6 +72,10 @@ func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
 			}
 			e.handler.Store.DropDenial(waitFor.Rule, key)
 			since, now = table.Settled(), time.Now()
+			if !e.renew(now) {
+				w.Leave(true)
+				return now, err
+			}
 		}
 		err, tried = e.takeFromStore(now), true
 		if waitFor = e.deniedReservation(); waitFor == nil {

@@ -130,6 +130,9 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 	}
 	now = time.Now()
 	e.resumeAt(now)
+	if !e.renew(now) {
+		return now, failed
+	}
 	failed = cmp.Or(e.takeFromStore(now), failed)
 	for i := range e.mayWait {
 		w := &e.mayWait[i]

@@ -29,9 +29,10 @@ func (denyingStore) DropDenial(*limiter.Rule, []byte) {}
 func TestRetryKeepsTheFirstRejection(t *testing.T) {
 	window := &limiter.Rule{Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}}
 	for _, breach := range []bool{true, false} {
+		app := &App{Rules: func() *zone.Snapshot { return nil }}
 		e := Evaluation{
 			Request:  zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)},
-			progress: progress{handler: &Handler{Store: denyingStore{}}, state: new(requestState)},
+			progress: progress{handler: &Handler{App: app, Store: denyingStore{}}, state: new(requestState)},
 			mayWait:  []mayWait{{zone: new(usage.Zone)}},
 			takes:    []limiter.Take{{Rule: window, Wait: 100, Decision: limiter.Decision{At: 5, RetryAt: 15, Breach: breach}}},
 		}

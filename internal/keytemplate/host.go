@@ -3,6 +3,7 @@ package keytemplate
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"unicode"
@@ -31,15 +32,44 @@ func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 // port.
 func splitHostPort(hostport string) (host, port string) {
 	host = strings.Trim(hostport, " \t")
+	if end := strings.LastIndexByte(host, ']'); end > 0 && host[0] == '[' {
+		_, port, _ = strings.Cut(host[end+1:], ":")
+		return address(host[1:end]), port
+	}
 	if strings.Contains(host, ":") { // else SplitHostPort allocates an error
 		if h, p, err := net.SplitHostPort(host); err == nil {
 			host, port = h, p
 		}
 	}
-	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
-		host = host[1 : len(host)-1] // an IPv6 address without a port
-	}
 	return lower(strings.TrimRight(host, ".")), port
+}
+
+// PlainHost returns a host and its port, if it has one, without what keys leave out: a dot at the end
+// of the host, and the zone of an address. It reports whether that is another text, whatever its case.
+func PlainHost(hostport string) (plain string, differs bool) {
+	if !strings.HasSuffix(hostport, ".") && !strings.Contains(hostport, ".:") && !strings.HasPrefix(hostport, "[") {
+		return hostport, false
+	}
+	host, port := splitHostPort(hostport)
+	switch {
+	case port != "":
+		plain = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		plain = "[" + host + "]"
+	default:
+		plain = host
+	}
+	return plain, !strings.EqualFold(plain, hostport)
+}
+
+// address returns the IPv6 address in the brackets of a host, in its shortest form. It has no zone: that
+// means nothing elsewhere, and Caddy does not send it to the upstream.
+func address(s string) string {
+	s, _, _ = strings.Cut(s, "%")
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.String()
+	}
+	return lower(s)
 }
 
 // lower is strings.ToLower, faster for ASCII.

@@ -50,6 +50,10 @@ func TestHostIsNormalized(t *testing.T) {
 		{"a.example:", "a.example", "a.example", "example"},
 		{"[2001:DB8::1]", "2001:db8::1", "2001:db8::1", "2001:db8::1"},
 		{"[2001:DB8::1]:80", "2001:db8::1", "[2001:db8::1]:80", "2001:db8::1"},
+		{"[2001:db8:0::1%eth0]", "2001:db8::1", "2001:db8::1", "2001:db8::1"},
+		{"[2001:db8::1%25a%b]:80", "2001:db8::1", "[2001:db8::1]:80", "2001:db8::1"},
+		{"[2001:db8::1].", "2001:db8::1", "2001:db8::1", "2001:db8::1"},
+		{"[V1.A]:80", "v1.a", "v1.a:80", "a"},
 		{"192.0.2.1", "192.0.2.1", "192.0.2.1", "1"},
 		{" a ", "a", "a", "a"},
 		{"a:b:c", "a:b:c", "a:b:c", "a:b:c"},
@@ -67,6 +71,28 @@ func TestHostIsNormalized(t *testing.T) {
 			if got, has := mustReader(t, placeholder)(r, repl); got != want || (has == Present) != (want != "") {
 				t.Errorf("%s of %q = %q, %v; want %q", placeholder, tc.host, got, has, want)
 			}
+		}
+	}
+}
+
+func TestPlainHost(t *testing.T) {
+	for _, tc := range []struct {
+		host, want string
+		differs    bool
+	}{
+		{"a.example", "a.example", false},
+		{"A.example:80", "A.example:80", false},
+		{"a.example.", "a.example", true},
+		{"a.example..:80", "a.example:80", true},
+		{"[::1]", "[::1]", false},
+		{"[::1]:80", "[::1]:80", false},
+		{"[::1%eth0]:80", "[::1]:80", true},
+		{"[0::1%1]", "[::1]", true},
+		{"", "", false},
+		{".", "", true},
+	} {
+		if got, differs := PlainHost(tc.host); got != tc.want || differs != tc.differs {
+			t.Errorf("PlainHost(%q) = %q, %v, want %q, %v", tc.host, got, differs, tc.want, tc.differs)
 		}
 	}
 }

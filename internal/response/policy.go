@@ -24,13 +24,13 @@ type Policy struct {
 	texts atomic.Pointer[ruleTexts] // nil before the first response that has them: of many rules, few decide
 }
 
-// blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
+// BlockedFor is the time that a blocked client has to wait. Nothing changes for it until the
 // configuration does.
-const blockedFor = 24 * time.Hour
+const BlockedFor = 24 * time.Hour
 
 // NewPolicy returns the policy of a limit of zone. counted is nil if that is block or unlimited.
 func NewPolicy(zone string, counted *limiter.Rule, limit *config.Limit) Policy {
-	window := blockedFor
+	window := BlockedFor
 	if limit.Window > 0 {
 		window = time.Duration(limit.Window)
 	}

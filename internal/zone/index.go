@@ -5,6 +5,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchindex"
 )
 
@@ -37,8 +38,11 @@ func NewIndex(zones []*Zone) *Index {
 }
 
 // Append appends the zones that may apply to a request, in the order in which they decide. These are
-// all zones if servers may read its path in several ways.
+// all zones if servers may read its path or its host in several ways.
 func (x *Index) Append(zones []*Zone, r *Request) []*Zone {
+	if _, differs := keytemplate.PlainHost(r.HTTP.Host); differs {
+		return append(zones, x.zones...)
+	}
 	if x.paths {
 		if path, err := r.readings(); err != nil || len(path.Readings()) > 1 {
 			return append(zones, x.zones...)

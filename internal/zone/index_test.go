@@ -41,6 +41,7 @@ func TestIndexLeavesOutZonesThatDoNotApply(t *testing.T) {
 		"http://c.example/a1/x": 2, "http://a.example/A2/../a2/x": paths + others, "http://b.example/x": 2, "http://c.example/none": 1,
 		"http://c.example/a1%2fx": paths + others, "http://c.example/x/..;/a1/x": paths + others, "http://c.example//a3/x": paths + others,
 		"http://c.example/a1;x/a3/y": paths + others, "http://\u212a.example/": paths + others,
+		"http://a.example./": paths + others, "http://b.example.:80/x": paths + others,
 	} {
 		r := httptest.NewRequest("GET", target, nil)
 		r = r.WithContext(context.WithValue(r.Context(), caddy.ReplacerCtxKey, caddy.NewReplacer()))

@@ -15,13 +15,14 @@ type pathUse struct {
 	endpoints bool // by its endpoints
 }
 
-// usePaths finds out whether z tells paths apart. A zone in the syntax of caddy-ratelimit matches
+// usePaths finds out whether z tells paths apart, or queries. A zone in the syntax of caddy-ratelimit matches
 // paths as Caddy does, and no more.
 func (z *Zone) usePaths() {
 	z.paths = pathUse{
 		match:     !z.Legacy && slices.ContainsFunc(z.matchers, readsPath),
 		endpoints: len(z.configured.endpoints) > 1,
 	}
+	z.queries = slices.ContainsFunc(z.matchers, readsQuery)
 }
 
 // readsPath reports whether what a set of matchers decides may depend on the path. Of matchers that
@@ -46,7 +47,7 @@ func readsPath(set caddyhttp.MatcherSet) bool {
 func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, error) {
 	places := r.places[:0]
 	if z.paths == (pathUse{}) {
-		matches, err := z.matchers.AnyMatchWithError(r.HTTP)
+		matches, err := z.matches(r)
 		if matches {
 			places = append(places, len(rules.endpoints)-1)
 		}
@@ -85,5 +86,5 @@ func (z *Zone) matchReading(r *Request, path *pathreading.Path, i int) (bool, er
 		defer func(original url.URL) { *u = original }(*u)
 		path.Put(&path.Readings()[i], u)
 	}
-	return z.matchers.AnyMatchWithError(r.HTTP)
+	return z.matches(r)
 }

@@ -32,6 +32,7 @@ type Zone struct {
 	Name     string
 	matchers caddyhttp.MatcherSets
 	paths    pathUse // whether it tells paths apart
+	queries  bool    // whether a matcher reads the query
 	Key      *keytemplate.Template
 	missing  missingKey
 

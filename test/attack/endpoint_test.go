@@ -1,10 +1,12 @@
 package attack
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -116,6 +118,91 @@ func TestSpellingsOfMatchShareCount(t *testing.T) {
 			do(request{method: "POST", target: target, host: "a"})
 			if seen := u.count("login"); seen > limit {
 				t.Fatalf("%s: %s passes the limit of logins", protocol, target)
+			}
+		}
+	}
+	if seen := u.count("login"); seen != limit {
+		t.Errorf("%d logins, want %d", seen, limit)
+	}
+}
+
+// A zone that matches a host sees the spellings of it that servers take for the same, one zone of many
+// too.
+func TestSpellingsOfMatchedHostShareCount(t *testing.T) {
+	u := newUpstream(func(r *http.Request) []string {
+		host, _, _ := strings.Cut(strings.ToLower(r.Host), ".:")
+		return []string{strings.TrimRight(host, ".")}
+	})
+	others := ""
+	for i := range 12 {
+		others += fmt.Sprintf("zone other%d {\n match {\n host other%d.example\n }\n key all\n limit 1/1h\n }\n", i, i)
+	}
+	for i, rest := range []string{"", others} {
+		g := serve(t, `rate_limit {
+			zone host`+strconv.Itoa(i)+` {
+				match {
+					host login.example 2001:db8::1
+				}
+				key    {host}
+				limit  3/1h
+			}
+			`+rest+`
+		}`, u.ServeHTTP)
+		before := map[string]int{"login.example": u.count("login.example"), "[2001:db8::1]": u.count("[2001:db8::1]")}
+		for protocol, do := range protocols(t, g) {
+			for _, host := range []string{
+				"login.example", "login.example.", "LOGIN.example..", "login.example.:80", "[2001:db8::1]", "[2001:db8::1%1]", "[2001:db8::1%252]",
+			} {
+				for range limit + 1 {
+					do(to(host))
+				}
+				for plain, earlier := range before {
+					if seen := u.count(plain) - earlier; seen > limit {
+						t.Fatalf("%s: %s passes the limit of %s: requests at the upstream = %d", protocol, host, plain, seen)
+					}
+				}
+			}
+		}
+		for plain, earlier := range before {
+			if seen := u.count(plain) - earlier; seen != limit {
+				t.Errorf("requests of %s at the upstream = %d, want %d", plain, seen, limit)
+			}
+		}
+		g.stop(t)
+	}
+}
+
+// A mistake in a query hides no parameter of it from a zone that matches one.
+func TestSpellingsOfMatchedQueryShareCount(t *testing.T) {
+	u := newUpstream(func(r *http.Request) []string {
+		if query := "&" + strings.ReplaceAll(r.URL.RawQuery, ";", "&") + "&"; strings.Contains(query, "&action=login&") {
+			return []string{"login"}
+		}
+		return []string{"other"}
+	})
+	g := serve(t, `rate_limit {
+		zone login {
+			match {
+				query action=login
+			}
+			key    {client_ip}
+			limit  3/1h
+		}
+	}`, u.ServeHTTP)
+	for protocol, do := range protocols(t, g) {
+		for _, query := range []string{
+			"action=login", "action=login&;", "x;action=login", "action=login;x", "action=login&x=%zz", "%&action=login", "action=login&x=%2",
+			"a=%2f%zz;&action=login", "action=login" + strings.Repeat("&x", 10_001), "action=login" + strings.Repeat(";", 10_001),
+		} {
+			do(request{method: "POST", target: "/?" + query, host: "a"})
+			if seen := u.count("login"); seen > limit {
+				t.Fatalf("%s: %.50s passes the limit of logins", protocol, query)
+			}
+		}
+		for _, query := range []string{"", "action=logins;x", "q=100%", "q=action=login;%zz"} {
+			before := u.count("other")
+			if status := do(request{method: "POST", target: "/?" + query, host: "a"}); status != http.StatusOK || u.count("other") != before+1 {
+				t.Errorf("%s: status of %q = %d, want 200", protocol, query, status)
 			}
 		}
 	}

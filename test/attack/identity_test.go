@@ -3,6 +3,7 @@ package attack
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -254,6 +255,8 @@ func TestSpellingsOfHostShareCount(t *testing.T) {
 					return request{method: "GET", target: "/", host: key[:n] + strings.ToUpper(key[n:n+1]) + key[n+1:] + ".EXAMPLE"}
 				}},
 				{"dot", func(key string, _ int) request { return request{method: "GET", target: "/", host: key + ".example."} }},
+				{"fullwidth", func(key string, _ int) request { return to("ｈ" + key[1:] + ".example") }},
+				{"ideographic dot", func(key string, _ int) request { return to(key + "。example") }},
 			}
 			for protocol, do := range protocols(t, g) {
 				for i, w := range ways {
@@ -274,3 +277,46 @@ func TestSpellingsOfHostShareCount(t *testing.T) {
 		})
 	}
 }
+
+// An address may have a zone, which the proxy removes, and may be written in several ways.
+func TestSpellingsOfAddressShareCount(t *testing.T) {
+	ways := []way{
+		{"zone", func(key string, n int) request { return to(fmt.Sprintf("[%s%%%d]", key, n)) }},
+		{"quoted zone", func(key string, n int) request { return to(fmt.Sprintf("[%s%%25%d]", key, n)) }},
+		{"zeros", func(key string, n int) request {
+			return to("[" + strings.Replace(key, "::", strings.Repeat(":0", n%4+1)+"::", 1) + "]")
+		}},
+		{"case", func(key string, _ int) request { return to("[" + strings.ToUpper(key) + "]") }},
+		{"dot", func(key string, _ int) request { return to("[" + key + "].") }},
+	}
+	for _, name := range []string{"host", "hostport", "header.Host"} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpstream(func(r *http.Request) []string {
+				address, _ := netip.ParseAddr(strings.Trim(r.Host, "[]."))
+				return []string{address.String()}
+			})
+			g := serve(t, zoned("{http.request."+name+"}"), u.ServeHTTP)
+			next := netip.MustParseAddr("2001:db8::a")
+			for protocol, do := range protocols(t, g) {
+				for _, w := range ways {
+					next = next.Next()
+					key := next.String()
+					for n := range limit {
+						if status := do(to("[" + key + "]")); status != http.StatusOK {
+							t.Fatalf("request %d within the limit: status %d, want 200", n, status)
+						}
+					}
+					for n := range 10 {
+						do(w.write(key, n))
+					}
+					if seen := u.count(key); seen != limit {
+						t.Errorf("%s, %s: requests at the upstream = %d, want at most %d", protocol, w.name, seen, limit)
+					}
+				}
+			}
+		})
+	}
+}
+
+// to returns a request to a host.
+func to(host string) request { return request{method: "GET", target: "/", host: host} }
