@@ -31,8 +31,8 @@ type Process struct {
 }
 
 // Start starts a Caddy with these global options and this site, and returns when it accepts
-// connections. It leaves nothing behind outside of dir. It calls begin with a function that starts
-// the process.
+// connections. It leaves nothing behind outside of dir. Unless begin is nil, it is called with a
+// function that starts the process.
 func Start(binary, dir, options, site string, begin func(start func() error) error) (*Process, error) {
 	port, err := freePort()
 	if err != nil {
@@ -56,7 +56,7 @@ func StartSites(binary, dir, options string, sites func(port int) string) (*Proc
 	p := &Process{Port: port, Admin: fmt.Sprintf("127.0.0.1:%d", admin)}
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n%s}\n\n%s",
 		p.Admin, options, sites(port))
-	return start(binary, dir, text, p, func(start func() error) error { return start() })
+	return start(binary, dir, text, p, nil)
 }
 
 // start starts p with a Caddyfile.
@@ -80,7 +80,12 @@ func start(binary, dir, text string, p *Process, begin func(start func() error) 
 	began, started := time.Now(), make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: Pdeathsig means the end of this thread
-		err := begin(p.cmd.Start)
+		var err error
+		if begin != nil {
+			err = begin(p.cmd.Start)
+		} else {
+			err = p.cmd.Start()
+		}
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait()
@@ -139,6 +144,19 @@ func (p *Process) CPUTime() (sum time.Duration, err error) {
 		sum += time.Duration(stat.RunningNanoseconds)
 	}
 	return sum, nil
+}
+
+// Spent returns the processor time that p takes while do runs.
+func (p *Process) Spent(do func() error) (time.Duration, error) {
+	before, err := p.CPUTime()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := p.CPUTime()
+	return after - before, err
 }
 
 // Resident returns the memory that p has in RAM, in bytes.

@@ -110,8 +110,7 @@ func (l *lab) startGateways(products []*product, size int, window time.Duration)
 			"%FLEET%", filepath.Base(dir))
 		for i := range g.nodes {
 			starting.Go(func() (err error) {
-				g.nodes[i], err = caddy.Start(p.binary, dir, filled.Replace(p.options), filled.Replace(p.site),
-					func(start func() error) error { return start() })
+				g.nodes[i], err = caddy.Start(p.binary, dir, filled.Replace(p.options), filled.Replace(p.site), nil)
 				return err
 			})
 		}

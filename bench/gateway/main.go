@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/bench/caddy"
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -59,10 +60,7 @@ func main() {
 	if *short {
 		o.rounds, o.round, o.keys = 2, 200*time.Millisecond, 2000
 	}
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "gateway:", err)
-		os.Exit(1)
-	}
+	report.End("gateway", run(o))
 }
 
 // A lab starts Caddys and measures them.
