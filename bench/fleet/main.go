@@ -56,7 +56,6 @@ var measurements = []measurement{
 type lab struct {
 	*options
 	*cluster
-	stopped []int // IDs of Redis processes
 }
 
 // measure makes the measurements that o selects.

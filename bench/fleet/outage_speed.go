@@ -99,7 +99,7 @@ func (k *contender) measure(p phase, round time.Duration) error {
 func printOutageSpeed(f fault, contenders []*contender) {
 	base := contenders[0].p99
 	for i, k := range contenders {
-		cells := []any{f.name, k.name}
+		cells := []any{f, k.name}
 		medians := func(format string, of ...report.Series) {
 			for _, s := range of {
 				cells = append(cells, fmt.Sprintf(format, s.Median()))

@@ -254,27 +254,37 @@ func (c *Cluster) AwaitHealthy() {
 	}
 }
 
-// Proxies puts a proxy before each server, in the order of Servers, and returns when all servers
-// announce the addresses of the proxies. Clients then reach them there, and Addrs are those.
+// Proxies puts a proxy before each server, in the order of Servers. See Announce.
 func (c *Cluster) Proxies() []*Proxy {
 	c.t.Helper()
-	proxies := make([]*Proxy, len(c.Servers))
+	proxies, addrs := make([]*Proxy, len(c.Servers)), make([]string, len(c.Servers))
 	for i, s := range c.Servers {
 		proxies[i] = NewProxy(c.t, s.Addr)
-		c.Addrs[i] = proxies[i].Addr
-		_, port, _ := net.SplitHostPort(c.Addrs[i])
-		err := s.client.ConfigSet(c.t.Context(), "cluster-announce-port", port).Err()
-		if err == nil {
-			err = s.client.ConfigRewrite(c.t.Context()).Err() // for a restart
-		}
-		if err != nil {
-			c.t.Fatal(err)
+		addrs[i] = proxies[i].Addr
+	}
+	if err := c.Announce(addrs); err != nil {
+		c.t.Fatalf("redistest: putting proxies before a cluster: %v", err)
+	}
+	return proxies
+}
+
+// Announce has the servers announce other loopback addresses, in the order of Servers, and returns
+// when all know of them. Clients then reach the servers there, and Addrs are those.
+func (c *Cluster) Announce(addrs []string) error {
+	c.Addrs = addrs
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for i, s := range c.Servers {
+		_, port, _ := net.SplitHostPort(addrs[i])
+		err := s.client.ConfigSet(ctx, "cluster-announce-port", port).Err()
+		if err = errors.Join(err, s.client.ConfigRewrite(ctx).Err()); err != nil { // for a restart
+			return err
 		}
 	}
-	err := until(func(ctx context.Context) error {
+	return until(func(ctx context.Context) error {
 		return errors.Join(c.healthy(ctx), group(c.Servers).each(func(s *Server) error {
 			nodes, err := s.client.ClusterNodes(ctx).Result()
-			for _, addr := range c.Addrs {
+			for _, addr := range addrs {
 				if err == nil && !strings.Contains(nodes, " "+addr+"@") {
 					err = fmt.Errorf("%s does not see %s", s.Addr, addr)
 				}
@@ -282,10 +292,6 @@ func (c *Cluster) Proxies() []*Proxy {
 			return err
 		}))
 	})
-	if err != nil {
-		c.t.Fatalf("redistest: putting proxies before a cluster: %v", err)
-	}
-	return proxies
 }
 
 // MoveSlot moves a slot with its keys from one primary to another. The keys move one by one, and
