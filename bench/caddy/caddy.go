@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // patience is how long a Caddy may take to accept connections.
@@ -34,10 +36,7 @@ type Process struct {
 // connections. It leaves nothing behind outside of dir. Unless begin is nil, it is called with a
 // function that starts the process.
 func Start(binary, dir, options, site string, begin func(start func() error) error) (*Process, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
+	port := redistest.FreePort()
 	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n%s}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", options, port, site)
 	return start(binary, dir, text, &Process{Port: port}, begin)
 }
@@ -45,17 +44,9 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 // StartSites starts a Caddy with an admin endpoint, further global options, and the sites that the
 // function returns for a port, as [Start] does.
 func StartSites(binary, dir, options string, sites func(port int) string) (*Process, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	admin, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	p := &Process{Port: port, Admin: fmt.Sprintf("127.0.0.1:%d", admin)}
+	p := &Process{Port: redistest.FreePort(), Admin: redistest.FreeAddr()}
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n%s}\n\n%s",
-		p.Admin, options, sites(port))
+		p.Admin, options, sites(p.Port))
 	return start(binary, dir, text, p, nil)
 }
 
@@ -117,15 +108,6 @@ func start(binary, dir, text string, p *Process, begin func(start func() error) 
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // CPUTime returns the processor time of p. It is the sum over the threads, which is exact to the

@@ -158,9 +158,8 @@ func (n *Node) Metric(series string) float64 {
 // write writes the node's Caddyfile.
 func (n *Node) write(options, site string) {
 	n.t.Helper()
-	_, port, _ := net.SplitHostPort(n.Addr)
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tshutdown_delay %v\n"+
-		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, port, site)
+		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, redistest.Port(n.Addr), site)
 	if err := os.WriteFile(n.Config, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}

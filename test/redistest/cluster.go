@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +81,7 @@ func (c *Cluster) join() error {
 			errs = append(errs, s.client.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err())
 		}
 		for _, other := range c.Servers[:i] { // all pairs, because gossip takes seconds
-			_, port, _ := net.SplitHostPort(other.Addr)
-			errs = append(errs, s.client.Do(ctx, "cluster", "meet", host, port, other.bus).Err())
+			errs = append(errs, s.client.Do(ctx, "cluster", "meet", host, Port(other.Addr), other.bus).Err())
 		}
 	}
 	for i, s := range c.Servers[primaries:] {
@@ -275,8 +273,7 @@ func (c *Cluster) Announce(addrs []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for i, s := range c.Servers {
-		_, port, _ := net.SplitHostPort(addrs[i])
-		err := s.client.ConfigSet(ctx, "cluster-announce-port", port).Err()
+		err := s.client.ConfigSet(ctx, "cluster-announce-port", Port(addrs[i])).Err()
 		if err = errors.Join(err, s.client.ConfigRewrite(ctx).Err()); err != nil { // for a restart
 			return err
 		}
@@ -307,7 +304,6 @@ func (c *Cluster) MoveSlot(slot int, from, to *Server, moved func()) {
 	}
 	do(to, "cluster", "setslot", slot, "importing", from.nodeID)
 	do(from, "cluster", "setslot", slot, "migrating", to.nodeID)
-	_, port, _ := net.SplitHostPort(to.Addr)
 	for {
 		keys, err := from.client.ClusterGetKeysInSlot(ctx, slot, 1).Result()
 		if err != nil {
@@ -316,7 +312,7 @@ func (c *Cluster) MoveSlot(slot int, from, to *Server, moved func()) {
 		if len(keys) == 0 {
 			break
 		}
-		do(from, "migrate", host, port, keys[0], 0, 5000)
+		do(from, "migrate", host, Port(to.Addr), keys[0], 0, 5000)
 		moved()
 	}
 	do(to, "cluster", "setslot", slot, "node", to.nodeID)

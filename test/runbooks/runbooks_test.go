@@ -75,7 +75,7 @@ func TestRedisSlow(t *testing.T) {
 	redis := redistest.NewServer(t, "slowlog-log-slower-than 0")
 	proxy := redistest.NewProxy(t, redis.Addr)
 	n := nodetest.Start(t, options(proxy.Addr), nodetest.UserSite("1000/1h"))
-	w := begin(t, "redis-slow.md", n, "redis-cli", "redis-cli -p "+port(redis.Addr))
+	w := begin(t, "redis-slow.md", n, "redis-cli", "redis-cli -p "+redistest.Port(redis.Addr))
 	n.AwaitStatus(200, "a")
 	latencyIn := func(printed string) float64 {
 		t.Helper()
@@ -277,8 +277,8 @@ func TestMoveRedis(t *testing.T) {
 	from, to := redistest.NewServer(t), redistest.NewServer(t)
 	nodes := nodetest.StartAll(t, 2, options(from.Addr), nodetest.UserSite(fmt.Sprint(limit, "/24h")))
 	config := t.TempDir() + "/Caddyfile"
-	w := begin(t, "move-redis.md", nodes[0], "-h new -p 6379", "-p "+port(to.Addr), "-h old -p 6379", "-p "+port(from.Addr),
-		"replicaof old 6379", "replicaof 127.0.0.1 "+port(from.Addr), "to new 6379", "to 127.0.0.1 "+port(to.Addr), "Caddyfile.new", config)
+	w := begin(t, "move-redis.md", nodes[0], "-h new -p 6379", "-p "+redistest.Port(to.Addr), "-h old -p 6379", "-p "+redistest.Port(from.Addr),
+		"replicaof old 6379", "replicaof 127.0.0.1 "+redistest.Port(from.Addr), "to new 6379", "to 127.0.0.1 "+redistest.Port(to.Addr), "Caddyfile.new", config)
 	admitted := make(map[string]int)
 	for range limit + 1 {
 		for _, n := range nodes {

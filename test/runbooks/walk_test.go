@@ -1,7 +1,6 @@
 package runbooks
 
 import (
-	"net"
 	"net/http/httputil"
 	"os"
 	"os/exec"
@@ -139,9 +138,3 @@ func send(n *nodetest.Node, key func(i int) string) (stop func()) {
 
 // always returns a key.
 func always(key string) func(int) string { return func(int) string { return key } }
-
-// port returns the port of an address.
-func port(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
-}
