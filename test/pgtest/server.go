@@ -94,7 +94,7 @@ func (s *Server) prepare(options []string) error {
 	if printed, err := out.CombinedOutput(); err != nil {
 		return fmt.Errorf("pgtest: initdb: %w:\n%s", err, printed)
 	}
-	certificate, key, err := certtest.New("localhost")
+	certificate, key, err := certtest.New()
 	if err != nil {
 		return err
 	}
