@@ -5,21 +5,42 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// InRedis returns the option of nodes that count in the Redis at an address, with more lines for its
-// block.
-func InRedis(addr string, settings ...string) string {
-	return "redis {\n\taddress " + addr + "\n\t" + strings.Join(settings, "\n\t") + "\n}"
+// Get requests a path, with headers as "Name: value".
+func (n *Node) Get(path string, headers ...string) (status int, header http.Header, err error) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+n.Addr+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Add(name, value)
+	}
+	resp, err := n.Client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Header, err
 }
 
-// UserSite returns a site whose zone user counts by API key. More lines for the zone may follow the
-// limit.
-func UserSite(limit string) string {
-	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit + "\n\t\t}\n\t}"
+// MustGet is Get for a response that must have this status.
+func (n *Node) MustGet(status int, path string, headers ...string) http.Header {
+	n.t.Helper()
+	got, header, err := n.Get(path, headers...)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if got != status {
+		n.t.Errorf("GET %s with %v = %d, want %d; headers %v", path, headers, got, status, header)
+	}
+	return header
 }
 
 // AwaitStatus sends requests with an API key until one has this status, and returns how long that
@@ -87,4 +108,31 @@ func (n *Node) MustAsk(method, path, body string) (answer string) {
 		n.t.Fatalf("%s %s = %d %s", method, path, status, answer)
 	}
 	return answer
+}
+
+// Metric returns the sum of the series with a name and labels, 0 if there is none.
+func (n *Node) Metric(series string) float64 {
+	n.t.Helper()
+	resp, err := n.Client.Get("http://" + n.Admin + "/metrics")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	sum := 0.0
+	for line := range strings.Lines(string(text)) {
+		end := strings.LastIndexByte(line, ' ')
+		if end < 0 || !Matches(line[:end], series) {
+			continue
+		}
+		f, err := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		sum += f
+	}
+	return sum
 }
