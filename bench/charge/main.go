@@ -17,7 +17,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -87,10 +86,6 @@ type variant struct {
 }
 
 func run(o *options) error {
-	binary, err := filepath.Abs(o.caddy)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "charge")
 	if err != nil {
 		return err
@@ -103,7 +98,7 @@ func run(o *options) error {
 	defer l.Close()
 	streams := newStreams(o.size)
 	go func() { _ = http.Serve(l, streams) }()
-	g, err := caddy.StartSites(binary, dir, "", func(port int) string { return fmt.Sprintf(sites, port, l.Addr()) })
+	g, err := caddy.StartSites(o.caddy, dir, "", func(port int) string { return fmt.Sprintf(sites, port, l.Addr()) })
 	if err != nil {
 		return err
 	}

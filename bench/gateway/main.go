@@ -19,7 +19,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -91,18 +90,10 @@ func (l *lab) start(v *variant, site string) (*caddy.Process, error) {
 }
 
 func run(o options) error {
-	for _, path := range []*string{&o.caddy, &o.peer, &o.floor} {
-		if *path == "" {
-			continue
-		}
-		abs, err := filepath.Abs(*path)
-		if err != nil {
-			return err
-		}
-		if _, err := os.Stat(abs); err != nil {
+	for _, path := range []string{o.caddy, o.peer, o.floor} {
+		if _, err := os.Stat(path); path != "" && err != nil {
 			return fmt.Errorf("%w: use 'make build', or another path", err)
 		}
-		*path = abs
 	}
 	pins, err := pin(o.cpus)
 	if err != nil {

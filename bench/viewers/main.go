@@ -20,7 +20,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -90,10 +89,6 @@ type variant struct {
 func (v *variant) String() string { return v.name }
 
 func run(o options) error {
-	binary, err := filepath.Abs(o.caddy)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "viewers")
 	if err != nil {
 		return err
@@ -101,7 +96,7 @@ func run(o options) error {
 	defer os.RemoveAll(dir)
 	var gateways []*load.Target
 	for _, site := range []string{zones, "\troute {\n\trate_limit_page\n" + zones + "\t}\n"} {
-		g, err := start(binary, dir, site, o.keys)
+		g, err := start(o.caddy, dir, site, o.keys)
 		if err != nil {
 			return err
 		}
