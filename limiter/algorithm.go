@@ -1,6 +1,9 @@
 package limiter
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // An Algorithm is a way to enforce a limit. The zero value is the token bucket.
 type Algorithm struct {
@@ -38,10 +41,8 @@ func (k Kind) String() string {
 
 // ParseKind returns the kind with this name in configurations.
 func ParseKind(name string) (Kind, error) {
-	for k, n := range kindNames {
-		if n == name {
-			return Kind(k), nil
-		}
+	if k := slices.Index(kindNames[:], name); k >= 0 {
+		return Kind(k), nil
 	}
 	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // TestHistories plays random histories of takes, refunds, changed limits and clocks that step back,
@@ -14,7 +16,7 @@ import (
 // doc.go guarantees.
 func TestHistories(t *testing.T) {
 	histories, calls := 25, 120
-	if raceEnabled { // for which there is nothing to find: no count starts a goroutine
+	if racetest.Enabled { // for which there is nothing to find: no count starts a goroutine
 		histories = 5
 	}
 	for _, a := range every {

@@ -1,6 +1,9 @@
 package limiter
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // An OutageMode is how takes are decided that the store cannot decide.
 type OutageMode uint8
@@ -18,10 +21,8 @@ func (m OutageMode) String() string { return outageModes[m] }
 
 // ParseOutageMode parses the name of an outage mode.
 func ParseOutageMode(name string) (OutageMode, error) {
-	for m, n := range outageModes {
-		if n == name {
-			return OutageMode(m), nil
-		}
+	if m := slices.Index(outageModes[:], name); m >= 0 {
+		return OutageMode(m), nil
 	}
 	return 0, fmt.Errorf("limiter: unknown outage mode %q, want one of %v", name, outageModes)
 }

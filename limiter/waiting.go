@@ -50,9 +50,9 @@ func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
 // MostMissing returns the most that a bucket lacks under r. What it lacks beyond is set aside.
 func (r *Rule) MostMissing() int64 { return r.mostMissing }
 
-// Promisable returns how many events a bucket may lack beyond its capacity when takes of it may wait
-// for us µs: it has accrued a fraction of the next event.
-func (r *Rule) Promisable(us, fraction int64) int64 {
+// promisableWithin returns how many events a bucket may lack beyond its capacity when takes of it
+// may wait for us µs: it has accrued a fraction of the next event.
+func (r *Rule) promisableWithin(us, fraction int64) int64 {
 	events, _ := mulAddDiv(min(us, r.MaxWait.Microseconds()), r.refill, fraction, r.per)
 	return min(events, r.promisable())
 }
@@ -63,7 +63,7 @@ func (b *tokenBucket) promised(r *Rule) bool { return r.MaxWait > 0 && b.missing
 // promises reports whether a take of cost events can have a turn within wait µs. b is as of now.
 func (b *tokenBucket) promises(r *Rule, cost, wait int64) bool {
 	n := b.missing + cost - r.capacity
-	return n <= 0 || wait > 0 && cost <= r.capacity && n <= r.Promisable(wait, b.part)
+	return n <= 0 || wait > 0 && cost <= r.capacity && n <= r.promisableWithin(wait, b.part)
 }
 
 // takeWaiting is take for a take that may wait for wait µs.

@@ -6,7 +6,11 @@
 // nothing of how limits are enforced.
 package rules
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // A Document is the rules in force beside the configuration. The zero Document changes nothing.
 type Document struct {
@@ -24,6 +28,23 @@ type Document struct {
 
 	// Emergency limits each client address on all nodes. Nil: emergency mode is off.
 	Emergency *Emergency `json:"emergency,omitempty"`
+}
+
+// Clone returns a copy of d, which shares the zones, the entries and the emergency of d: a change
+// replaces them. The copy of nil is an empty document.
+func (d *Document) Clone() *Document {
+	if d == nil {
+		return new(Document)
+	}
+	return &Document{
+		Zones: maps.Clone(d.Zones), Overrides: slices.Clone(d.Overrides), Tiers: slices.Clone(d.Tiers),
+		Access: slices.Clone(d.Access), Emergency: d.Emergency,
+	}
+}
+
+// Entries returns how many entries and zones d has.
+func (d *Document) Entries() int {
+	return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access)
 }
 
 // A Zone replaces limits of a zone of the configuration. What is empty stays as configured.

@@ -72,8 +72,3 @@ func (p *Patch) Apply(d *Document) (*Document, error) {
 	}
 	return changed, nil
 }
-
-// Entries returns how many entries and zones d has.
-func (d *Document) Entries() int {
-	return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access)
-}

@@ -12,7 +12,7 @@ func (s *Study) withBurst(recommended *Limit) *Limit {
 	if s.suggested == nil || recommended != nil && recommended.Events <= s.rule.Limit.Events {
 		return nil
 	}
-	sorted := slices.Sorted(slices.Values(s.suggested.Limits()))
+	sorted := slices.Sorted(slices.Values(s.suggested.limits()))
 	if len(sorted) == 0 {
 		return nil
 	}

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -35,13 +37,8 @@ func (c Clients) String() string { return clientNames[c] }
 
 // ParseClients parses the name of a behaviour; "" is open.
 func ParseClients(name string) (Clients, error) {
-	if name == "" {
-		return OpenClients, nil
-	}
-	for c, n := range clientNames {
-		if n == name {
-			return Clients(c), nil
-		}
+	if c := slices.Index(clientNames[:], cmp.Or(name, "open")); c >= 0 {
+		return Clients(c), nil
 	}
 	return 0, fmt.Errorf("%q is nothing that clients do: use open, retry-after or hammer", name)
 }
@@ -57,57 +54,8 @@ type Retries struct {
 // A reacting replays requests of clients that react.
 type reacting struct {
 	clients Clients
-	waiting retryHeap
+	waiting RequestQueue[int] // to be sent again, with how often they were sent again before
 	sum     Retries
-}
-
-// A retry is a request to be sent again.
-type retry struct {
-	Request
-	tries int
-	order int64 // of those at one instant
-}
-
-// A retryHeap is a binary heap: that of the standard library would allocate for each retry.
-type retryHeap []retry
-
-func (r *retry) before(other *retry) bool {
-	return r.At < other.At || r.At == other.At && r.order < other.order
-}
-
-func (h *retryHeap) push(r retry) {
-	*h = append(*h, r)
-	all := *h
-	for i := len(all) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !all[i].before(&all[parent]) {
-			return
-		}
-		all[i], all[parent] = all[parent], all[i]
-		i = parent
-	}
-}
-
-func (h *retryHeap) pop() retry {
-	all := *h
-	first, last := all[0], len(all)-1
-	all[0] = all[last]
-	all = all[:last]
-	*h = all
-	for i := 0; ; {
-		next := 2*i + 1
-		if next >= last {
-			return first
-		}
-		if next+1 < last && all[next+1].before(&all[next]) {
-			next++
-		}
-		if !all[next].before(&all[i]) {
-			return first
-		}
-		all[i], all[next] = all[next], all[i]
-		i = next
-	}
 }
 
 // maxWaiting bounds the requests that wait to be sent again. What comes beyond gives up.
@@ -126,13 +74,13 @@ func (c *reacting) again(r Request, tries int, d *limiter.Decision) {
 		c.sum.GaveUp++
 		return
 	}
-	if len(c.waiting) == maxWaiting {
+	if c.waiting.Len() == maxWaiting {
 		c.sum.GaveUp++
 		return
 	}
 	c.sum.Sent++
-	c.waiting.push(retry{r, tries + 1, c.sum.Sent})
-	c.sum.Most = max(c.sum.Most, len(c.waiting))
+	c.waiting.Push(r, tries+1)
+	c.sum.Most = max(c.sum.Most, c.waiting.Len())
 }
 
 // react decides a request by p, after those that are sent again until then. seen is told of each
@@ -155,14 +103,14 @@ func (p *Replay) sendAgain(until limiter.Instant, seen func(Request, limiter.Dec
 	if p.clients == nil {
 		return
 	}
-	for c := p.clients; len(c.waiting) > 0 && c.waiting[0].At <= until; {
-		next := c.waiting.pop()
-		d := p.Take(next.Request)
-		seen(next.Request, d)
+	for c := p.clients; c.waiting.Len() > 0 && c.waiting.First() <= until; {
+		r, tries := c.waiting.Pop()
+		d := p.Take(r)
+		seen(r, d)
 		if d.OK {
 			c.sum.Served++
 		} else {
-			c.again(next.Request, next.tries, &d)
+			c.again(r, tries, &d)
 		}
 	}
 }

@@ -47,19 +47,3 @@ func TestClients(t *testing.T) {
 		t.Error(`there are clients "polite"`)
 	}
 }
-
-// TestRetryHeap takes retries out in the order of their instants, and those of one in the order of sending.
-func TestRetryHeap(t *testing.T) {
-	var h retryHeap
-	var want []int64
-	for i := range int64(200) {
-		h.push(retry{Request: Request{At: limiter.Instant(i * 7919 % 50)}, order: i})
-		want = append(want, i*7919%50*1000+i)
-	}
-	slices.Sort(want)
-	for _, w := range want {
-		if r := h.pop(); int64(r.At)*1000+r.order != w {
-			t.Fatalf("popped %d of instant %d, want %d", r.order, r.At, w)
-		}
-	}
-}

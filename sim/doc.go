@@ -4,7 +4,7 @@
 // A [Trace] is what is replayed: requests in the order in which they arrived. A [Study] takes them
 // one by one, so that a log of any length fits into memory, and runs each of them through
 //
-//   - the least limit of each key that never rejects it: see [Least]
+//   - the least limit of each key that never rejects it: see least.go
 //   - the candidates: limits of one algorithm, which make the curve of a [Report]
 //   - the same limit under each algorithm
 //

@@ -2,13 +2,13 @@ package sim
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// Least finds the least limit that never rejects a key, for each key in one pass. The limit is a
-// number of events per window, and a bucket's burst is as large.
+// A leastLimits finds the least limit that never rejects a key, for each key in one pass. The limit
+// is a number of events per window, and a bucket's burst is as large.
 //
 // A request that costs more than a limit counts as the limit, as in the gateway. So a key that has
 // such requests may have a lower least limit under a token bucket than the one that is found. All
 // others are exact.
-type Least struct {
+type leastLimits struct {
 	kind    limiter.Kind
 	window  int64 // µs
 	sums    []windowSum
@@ -17,17 +17,19 @@ type Least struct {
 	bursts  []backlog
 }
 
-// NewLeast returns a Least for limits of this kind of algorithm. window is the length of a window, in
-// µs. ok is false for sliding window counters, whose least limits are not found in one pass.
-func NewLeast(kind limiter.Kind, window int64) (l *Least, ok bool) {
-	return &Least{kind: kind, window: window}, kind != limiter.SlidingWindow
+// leastLimitsOf returns one for limits of this kind of algorithm. window is the length of a window,
+// in µs. ok is false for sliding window counters, whose least limits are not found in one pass.
+func leastLimitsOf(kind limiter.Kind, window int64) (l *leastLimits, ok bool) {
+	return &leastLimits{kind: kind, window: window}, kind != limiter.SlidingWindow
 }
 
-// NewLeastBurst returns a Least of bursts: the least burst of a token bucket at the rate of r.
-func NewLeastBurst(r *limiter.Rule) *Least { return &Least{kind: limiter.TokenBucket, rule: r} }
+// leastBurstsOf returns one of bursts: the least burst of a token bucket at the rate of r.
+func leastBurstsOf(r *limiter.Rule) *leastLimits {
+	return &leastLimits{kind: limiter.TokenBucket, rule: r}
+}
 
-// Add takes the next request into account.
-func (l *Least) Add(r Request) {
+// add takes the next request into account.
+func (l *leastLimits) add(r Request) {
 	now := int64(r.At)
 	switch {
 	case l.rule != nil:
@@ -41,8 +43,8 @@ func (l *Least) Add(r Request) {
 	}
 }
 
-// Limits returns the least limit of each key, by the keys' numbers.
-func (l *Least) Limits() []int64 {
+// limits returns the least limit of each key, by the keys' numbers.
+func (l *leastLimits) limits() []int64 {
 	limits := make([]int64, 0, len(l.buckets)+len(l.sums)+len(l.bursts))
 	for i := range l.buckets {
 		limits = append(limits, l.buckets[i].least)

@@ -53,11 +53,11 @@ func TestLeast(t *testing.T) {
 				cost := int64(1 + 4*rng.IntN(2))
 				requests := randomTrace(rng, cost)
 				window := time.Duration(1+rng.IntN(60_000)) * time.Millisecond
-				least, _ := NewLeast(kind, window.Microseconds())
+				least, _ := leastLimitsOf(kind, window.Microseconds())
 				for _, r := range requests {
-					least.Add(r)
+					least.add(r)
 				}
-				got := least.Limits()[0]
+				got := least.limits()[0]
 				want := int64(1)
 				for !admitsAll(t, kind, want, window, requests) {
 					want++

@@ -88,7 +88,7 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	}
 	var least []int64
 	if s.least != nil {
-		least = s.least.Limits()
+		least = s.least.limits()
 	}
 	sorted := slices.Sorted(slices.Values(least))
 	r.KeyCurve = s.keyCurve(sorted)

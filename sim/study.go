@@ -69,9 +69,9 @@ type Study struct {
 	inForce    *Replay
 	rejections rejections
 	times      timeline
-	least      *Least // nil: not to be found in one pass
-	leastBurst bool   // least is of bursts at the rate of the rule
-	suggested  *Least // of bursts, besides least; nil: none is suggested
+	least      *leastLimits // nil: not to be found in one pass
+	leastBurst bool         // least is of bursts at the rate of the rule
+	suggested  *leastLimits // of bursts, besides least; nil: none is suggested
 	candidates []*Replay
 	algorithms comparison
 	clients    Clients
@@ -85,12 +85,12 @@ func New(o Options) (*Study, error) {
 	}
 	s := &Study{rule: rule, inForce: NewReplay(rule).withClients(o.Clients), clients: o.Clients}
 	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind == limiter.TokenBucket; s.leastBurst {
-		s.least = NewLeastBurst(rule)
-	} else if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
+		s.least = leastBurstsOf(rule)
+	} else if least, ok := leastLimitsOf(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
 		s.least = least
 	}
 	if o.SuggestBurst && !s.leastBurst && o.Rule.Algorithm.Kind == limiter.TokenBucket {
-		s.suggested = NewLeastBurst(rule)
+		s.suggested = leastBurstsOf(rule)
 	}
 	if o.Candidates == nil {
 		o.Candidates = Ladder(o.Rule.Limit)
@@ -169,12 +169,12 @@ func (s *Study) decide() {
 	}
 	if s.least != nil {
 		for _, r := range s.pending {
-			s.least.Add(r)
+			s.least.add(r)
 		}
 	}
 	if s.suggested != nil {
 		for _, r := range s.pending {
-			s.suggested.Add(r)
+			s.suggested.add(r)
 		}
 	}
 	for _, c := range s.candidates {

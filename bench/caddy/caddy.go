@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // patience is how long a Caddy may take to accept connections.
@@ -31,13 +33,10 @@ type Process struct {
 }
 
 // Start starts a Caddy with these global options and this site, and returns when it accepts
-// connections. It leaves nothing behind outside of dir. It calls begin with a function that starts
-// the process.
+// connections. It leaves nothing behind outside of dir. Unless begin is nil, it is called with a
+// function that starts the process.
 func Start(binary, dir, options, site string, begin func(start func() error) error) (*Process, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
+	port := redistest.FreePort()
 	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n%s}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", options, port, site)
 	return start(binary, dir, text, &Process{Port: port}, begin)
 }
@@ -45,18 +44,10 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 // StartSites starts a Caddy with an admin endpoint, further global options, and the sites that the
 // function returns for a port, as [Start] does.
 func StartSites(binary, dir, options string, sites func(port int) string) (*Process, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	admin, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	p := &Process{Port: port, Admin: fmt.Sprintf("127.0.0.1:%d", admin)}
+	p := &Process{Port: redistest.FreePort(), Admin: redistest.FreeAddr()}
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n%s}\n\n%s",
-		p.Admin, options, sites(port))
-	return start(binary, dir, text, p, func(start func() error) error { return start() })
+		p.Admin, options, sites(p.Port))
+	return start(binary, dir, text, p, nil)
 }
 
 // start starts p with a Caddyfile.
@@ -80,7 +71,12 @@ func start(binary, dir, text string, p *Process, begin func(start func() error) 
 	began, started := time.Now(), make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: Pdeathsig means the end of this thread
-		err := begin(p.cmd.Start)
+		var err error
+		if begin != nil {
+			err = begin(p.cmd.Start)
+		} else {
+			err = p.cmd.Start()
+		}
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait()
@@ -114,15 +110,6 @@ func (p *Process) Stop() {
 	<-p.ended
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 // CPUTime returns the processor time of p. It is the sum over the threads, which is exact to the
 // nanosecond; the count of the process has hundredths of a second. Go's threads do not end, so the
 // sum never falls.
@@ -139,6 +126,19 @@ func (p *Process) CPUTime() (sum time.Duration, err error) {
 		sum += time.Duration(stat.RunningNanoseconds)
 	}
 	return sum, nil
+}
+
+// Spent returns the processor time that p takes while do runs.
+func (p *Process) Spent(do func() error) (time.Duration, error) {
+	before, err := p.CPUTime()
+	if err != nil {
+		return 0, err
+	}
+	if err := do(); err != nil {
+		return 0, err
+	}
+	after, err := p.CPUTime()
+	return after - before, err
 }
 
 // Resident returns the memory that p has in RAM, in bytes.

@@ -17,7 +17,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -70,10 +69,7 @@ func main() {
 	if *short {
 		o.rounds, o.requests = 2, 2
 	}
-	if err := run(&o); err != nil {
-		fmt.Fprintln(os.Stderr, "charge:", err)
-		os.Exit(1)
-	}
+	report.End("charge", run(&o))
 }
 
 // options are the values of the flags.
@@ -90,10 +86,6 @@ type variant struct {
 }
 
 func run(o *options) error {
-	binary, err := filepath.Abs(o.caddy)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "charge")
 	if err != nil {
 		return err
@@ -106,7 +98,7 @@ func run(o *options) error {
 	defer l.Close()
 	streams := newStreams(o.size)
 	go func() { _ = http.Serve(l, streams) }()
-	g, err := caddy.StartSites(binary, dir, "", func(port int) string { return fmt.Sprintf(sites, port, l.Addr()) })
+	g, err := caddy.StartSites(o.caddy, dir, "", func(port int) string { return fmt.Sprintf(sites, port, l.Addr()) })
 	if err != nil {
 		return err
 	}
@@ -131,21 +123,17 @@ func run(o *options) error {
 
 // measure measures a round.
 func (v *variant) measure(g *caddy.Process, url string, requests int) error {
-	before, err := g.CPUTime()
-	if err != nil {
-		return err
-	}
 	firsts := make([]float64, requests)
-	for i := range firsts {
-		if firsts[i], err = get(url); err != nil {
-			return err
+	cpu, err := g.Spent(func() (err error) {
+		for i := 0; i < requests && err == nil; i++ {
+			firsts[i], err = get(url)
 		}
-	}
-	after, err := g.CPUTime()
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	v.cpu = append(v.cpu, (after-before).Seconds()*1e6/float64(requests))
+	v.cpu = append(v.cpu, cpu.Seconds()*1e6/float64(requests))
 	slices.Sort(firsts)
 	v.first = append(v.first, report.Quantile(0.5, firsts))
 	return nil

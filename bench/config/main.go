@@ -12,24 +12,22 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
 func main() {
 	binary := flag.String("caddy", "../bin/caddy", "`path` of a Caddy with this module")
 	sites := flag.String("sites", "1000,5000", "`numbers` of sites")
 	flag.Parse()
-	if err := run(*binary, *sites); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	report.End("config", run(*binary, *sites))
 }
 
 func run(binary, sites string) error {
-	fmt.Println("| sites | limits | adapt | start | reload | memory | memory a zone | live | live a zone | metrics | metrics a zone | scrape |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
+	report.Columns("sites", "limits", "adapt", "start", "reload", "memory", "memory a zone", "live", "live a zone", "metrics",
+		"metrics a zone", "scrape")
 	for number := range strings.SplitSeq(sites, ",") {
 		n, err := strconv.Atoi(number)
 		if err != nil {
@@ -57,9 +55,9 @@ func (f *figures) print(sites int, limits string, baseline *figures) {
 		}
 		return fmt.Sprintf("%.1f kB", (of(f)-of(baseline))/float64(sites)/1000)
 	}
-	fmt.Printf("| %d | %s | %s | %s | %s | %.0f MB | %s | %.0f MB | %s | %.2f MB | %s | %.2f s |\n", sites, limits,
-		f.adapt, f.start, f.reload,
-		f.memory/1e6, perZone(func(f *figures) float64 { return f.memory }),
-		f.live/1e6, perZone(func(f *figures) float64 { return f.live }),
-		f.metrics/1e6, perZone(func(f *figures) float64 { return f.metrics }), f.scrape.Seconds())
+	report.Row(sites, limits, f.adapt, f.start, f.reload,
+		fmt.Sprintf("%.0f MB", f.memory/1e6), perZone(func(f *figures) float64 { return f.memory }),
+		fmt.Sprintf("%.0f MB", f.live/1e6), perZone(func(f *figures) float64 { return f.live }),
+		fmt.Sprintf("%.2f MB", f.metrics/1e6), perZone(func(f *figures) float64 { return f.metrics }),
+		fmt.Sprintf("%.2f s", f.scrape.Seconds()))
 }

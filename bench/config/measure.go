@@ -87,15 +87,11 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 	if f.live, err = live(p.Admin); err != nil {
 		return nil, err
 	}
-	before, err := p.CPUTime()
-	if err != nil {
-		return nil, err
-	}
-	if f.reload, err = timed(exec.Command(binary, "reload", "--force", "--config", p.File, "--address", p.Admin)); err != nil {
-		return nil, err
-	}
-	after, err := p.CPUTime()
-	f.reload.cpu += after - before
+	cpu, err := p.Spent(func() (err error) {
+		f.reload, err = timed(exec.Command(binary, "reload", "--force", "--config", p.File, "--address", p.Admin))
+		return err
+	})
+	f.reload.cpu += cpu
 	return f, err
 }
 

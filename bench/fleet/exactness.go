@@ -27,7 +27,7 @@ func measureExactness(l *lab) error {
 		outcomes []*outcome
 	)
 	for _, window := range l.windows {
-		r := l.newRun(l.nodes, 0, l.lengthFor(window))
+		r := &run{nodes: l.nodes, length: l.lengthFor(window)}
 		for _, r.trials = range batches(l.trials(window), trialRate, float64(carried*runtime.NumCPU())) {
 			res, err := r.on(l.cluster)
 			if err != nil {
@@ -56,7 +56,7 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	c := newCurves("Over-admission against nodes, at 150 % of the limit", "nodes", "% of what the exact algorithm admits")
 	var results []*result
 	for _, nodes := range sizes {
-		r := l.newRun(nodes, 0, length)
+		r := &run{nodes: nodes, length: length}
 		for _, p := range everyPolicy {
 			r.trials = append(r.trials, &trial{policy: p, shape: shapes[0], rate: 500, window: time.Minute, load: 1.5})
 		}

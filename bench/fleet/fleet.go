@@ -35,7 +35,7 @@ type node struct {
 func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	f := &fleet{requests: make(requestCounts, trials+1)}
 	for range nodes {
-		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.addrs, Timeout: timeout})
+		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.Addrs, Timeout: timeout})
 		n := &node{client: client}
 		n.store = lease.New(&countedLender{redisstore.New(client, fmt.Sprint("rl", nodes)), f.requests},
 			lease.Options{Nodes: func() int { return nodes }, Timeout: timeout})

@@ -8,11 +8,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// newRun returns a run without trials.
-func (l *lab) newRun(nodes int, warm, length time.Duration) *run {
-	return &run{nodes: nodes, warm: warm, length: length}
-}
-
 // add adds a trial of a policy in windows of a minute, with a limit out of reach.
 func (r *run) add(p policy, h shape, rate float64) {
 	r.trials = append(r.trials, &trial{policy: p, shape: h, rate: rate, window: time.Minute})
@@ -33,7 +28,7 @@ func measureKeys(l *lab) error {
 	c := newCurves("Store requests against keys", "keys", "store requests per 1000 takes")
 	var results []*result
 	for _, keys := range counts {
-		r := l.newRun(nodes, warm, length)
+		r := &run{nodes: nodes, warm: warm, length: length}
 		for _, p := range []policy{leases[0], leases[1], leases[3]} {
 			r.add(p, shape{keys: keys, exponent: 1.1}, rate)
 		}
@@ -67,7 +62,7 @@ func measureShare(l *lab) error {
 		"algorithm", "local", "goal", "", "store requests per 1000 takes", "goal", "", "p50", "p99", "max")
 	var results []*result
 	for _, p := range leases {
-		r := l.newRun(nodes, warm, length)
+		r := &run{nodes: nodes, warm: warm, length: length}
 		r.add(p, shape{keys: keys, exponent: 1.1}, float64(nodes*perNode))
 		res, err := r.on(l.cluster)
 		if err != nil {
@@ -89,7 +84,7 @@ func measureLatency(l *lab) error {
 	if l.short {
 		warm, length = 300*time.Millisecond, 800*time.Millisecond
 	}
-	r := l.newRun(nodes, warm, length)
+	r := &run{nodes: nodes, warm: warm, length: length}
 	r.add(strict, shape{keys: keys}, nodes*keys*each/10)
 	for _, p := range leases {
 		r.add(p, shape{keys: keys}, nodes*keys*each)

@@ -29,10 +29,7 @@ func main() {
 	if o.short {
 		fmt.Print("\nThe figures of a short run mean nothing.\n")
 	}
-	if err := measure(o); err != nil {
-		fmt.Fprintln(os.Stderr, "fleet:", err)
-		os.Exit(1)
-	}
+	report.End("fleet", measure(o))
 }
 
 // A measurement prints one section.
@@ -59,7 +56,6 @@ var measurements = []measurement{
 type lab struct {
 	*options
 	*cluster
-	stopped []int // IDs of Redis processes
 }
 
 // measure makes the measurements that o selects.

@@ -10,13 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"github.com/fleetlimit/fleetlimit/bench/caddy"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -106,12 +104,11 @@ func (l *lab) startGateways(products []*product, size int, window time.Duration)
 	for _, p := range products {
 		g := &gateways{product: p, nodes: make([]*caddy.Process, size)}
 		all = append(all, g)
-		filled := strings.NewReplacer("%ADDRESSES%", strings.Join(l.addrs, " "), "%WINDOW%", window.String(),
+		filled := strings.NewReplacer("%ADDRESSES%", strings.Join(l.Addrs, " "), "%WINDOW%", window.String(),
 			"%FLEET%", filepath.Base(dir))
 		for i := range g.nodes {
 			starting.Go(func() (err error) {
-				g.nodes[i], err = caddy.Start(p.binary, dir, filled.Replace(p.options), filled.Replace(p.site),
-					func(start func() error) error { return start() })
+				g.nodes[i], err = caddy.Start(p.binary, dir, filled.Replace(p.options), filled.Replace(p.site), nil)
 				return err
 			})
 		}
@@ -174,33 +171,21 @@ func (c *cluster) withRole(role string) (found []*redistest.Server) {
 }
 
 // A fault ends the service of all primaries.
-type fault struct {
-	name   string
-	signal unix.Signal
-}
+type fault string
 
-var (
-	killed  = fault{"killed", unix.SIGKILL}  // connections are refused
-	stopped = fault{"stopped", unix.SIGSTOP} // nothing is answered
+const (
+	killed  fault = "killed"  // connections are refused
+	stopped fault = "stopped" // nothing is answered
 )
 
 // strike makes the fault happen to all primaries, and returns when the gateways have noticed. The
 // replicas cannot take over by themselves, as it is primaries that elect.
 func (l *lab) strike(f fault) error {
 	for _, s := range l.withRole("master") {
-		info, err := s.Client().InfoMap(context.Background(), "server").Result()
-		if err != nil {
+		if f == killed {
+			s.Kill()
+		} else if err := s.TryPause(); err != nil {
 			return err
-		}
-		pid, err := strconv.Atoi(info["Server"]["process_id"])
-		if err == nil {
-			err = unix.Kill(pid, f.signal)
-		}
-		if err != nil {
-			return fmt.Errorf("stopping %s: %w", s.Addr, err)
-		}
-		if f == stopped {
-			l.stopped = append(l.stopped, pid)
 		}
 	}
 	l.settle()
@@ -233,13 +218,9 @@ func (c *cluster) promote() error {
 
 // heal continues or starts the servers that do not run, and returns when the gateways have noticed.
 func (l *lab) heal() error {
-	for _, pid := range l.stopped {
-		_ = unix.Kill(pid, unix.SIGCONT)
-	}
-	l.stopped = nil
 	if err := l.Revive(); err != nil {
 		return err
 	}
 	l.settle()
-	return l.keepRoles(context.Background())
+	return l.keepRoles()
 }

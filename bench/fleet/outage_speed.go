@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/bench/load"
@@ -30,11 +29,12 @@ const (
 // A contender is a gateway under load.
 type contender struct {
 	*gateways
-	client   *load.Client
-	requests *load.Requests
+	load.Target
 
 	rates, cpu, p99 [phases]report.Series // requests per second, and µs and ms per request, by round
 }
+
+func (k *contender) String() string { return k.name }
 
 // measureOutageSpeed prints how fast gateways are before, during and after outages of all
 // primaries.
@@ -63,18 +63,18 @@ func (l *lab) measureOutageSpeed(all []*gateways) error {
 				return err
 			}
 			defer client.Close()
-			contenders = append(contenders, &contender{gateways: g, client: client, requests: load.Distinct(hotKeys)})
+			contenders = append(contenders, &contender{gateways: g, Target: load.Target{
+				Process: g.nodes[0], Client: client, Requests: load.Distinct(hotKeys), Status: 200,
+			}})
 		}
 		for range outages {
 			for p, begin := range []func() error{func() error { return nil }, func() error { return l.strike(f) }, l.heal} {
 				if err := begin(); err != nil {
 					return err
 				}
-				for turn := range rounds * len(contenders) {
-					k := contenders[(turn/len(contenders)+turn)%len(contenders)] // none always follows the same other
-					if err := k.measure(phase(p), round); err != nil {
-						return fmt.Errorf("%s: %w", k.name, err)
-					}
+				err := report.Turns(rounds, contenders, func(k *contender) error { return k.measure(phase(p), round) })
+				if err != nil {
+					return err
 				}
 			}
 		}
@@ -85,34 +85,21 @@ func (l *lab) measureOutageSpeed(all []*gateways) error {
 
 // measure measures one round.
 func (k *contender) measure(p phase, round time.Duration) error {
-	busy, err := k.nodes[0].CPUTime()
+	busy, err := k.Measure(load.Load{Duration: round})
 	if err != nil {
 		return err
 	}
-	latencies, took, err := k.client.Send(k.requests, load.Load{Duration: round}, 200)
-	if err != nil {
-		return err
-	}
-	busySince, err := k.nodes[0].CPUTime()
-	if err != nil {
-		return err
-	}
-	k.rates[p] = append(k.rates[p], float64(len(latencies))/took.Seconds())
-	k.cpu[p] = append(k.cpu[p], (busySince-busy).Seconds()*1e6/float64(len(latencies)))
-	latencies, _, err = k.client.Send(k.requests, load.Steady(time.Duration(float64(time.Second)/pace), round), 200)
-	if err != nil {
-		return err
-	}
-	slices.Sort(latencies)
-	k.p99[p] = append(k.p99[p], report.Quantile(0.99, latencies).Seconds()*1e3)
-	return nil
+	steady, err := k.Measure(load.Steady(time.Duration(float64(time.Second)/pace), round))
+	k.rates[p], k.cpu[p] = append(k.rates[p], busy.Rate), append(k.cpu[p], busy.CPU)
+	k.p99[p] = append(k.p99[p], steady.Latency(0.99))
+	return err
 }
 
 // printOutageSpeed prints what was measured. The first contender has no limiter.
 func printOutageSpeed(f fault, contenders []*contender) {
 	base := contenders[0].p99
 	for i, k := range contenders {
-		cells := []any{f.name, k.name}
+		cells := []any{f, k.name}
 		medians := func(format string, of ...report.Series) {
 			for _, s := range of {
 				cells = append(cells, fmt.Sprintf(format, s.Median()))

@@ -19,11 +19,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/bench/caddy"
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -59,10 +59,7 @@ func main() {
 	if *short {
 		o.rounds, o.round, o.keys = 2, 200*time.Millisecond, 2000
 	}
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "gateway:", err)
-		os.Exit(1)
-	}
+	report.End("gateway", run(o))
 }
 
 // A lab starts Caddys and measures them.
@@ -93,18 +90,10 @@ func (l *lab) start(v *variant, site string) (*caddy.Process, error) {
 }
 
 func run(o options) error {
-	for _, path := range []*string{&o.caddy, &o.peer, &o.floor} {
-		if *path == "" {
-			continue
-		}
-		abs, err := filepath.Abs(*path)
-		if err != nil {
-			return err
-		}
-		if _, err := os.Stat(abs); err != nil {
+	for _, path := range []string{o.caddy, o.peer, o.floor} {
+		if _, err := os.Stat(path); path != "" && err != nil {
 			return fmt.Errorf("%w: use 'make build', or another path", err)
 		}
-		*path = abs
 	}
 	pins, err := pin(o.cpus)
 	if err != nil {

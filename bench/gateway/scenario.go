@@ -41,6 +41,8 @@ type variant struct {
 	resident report.Series // bytes, by process
 }
 
+func (v *variant) String() string { return v.name }
+
 const (
 	threeZones = `	rate_limit {
 		zone api_key {

@@ -26,6 +26,8 @@ type variant struct {
 	oneCall bool // each request must be one script call
 }
 
+func (v *variant) String() string { return v.name }
+
 // compare measures variants in turn, in short rounds. It prints their rates, and the ratios to the
 // first within a round.
 func compare(s *redistest.Server, o options) error {
@@ -40,13 +42,8 @@ func compare(s *redistest.Server, o options) error {
 		{name: "fleetlimit, one zone", take: takeStore(store, 1)},
 		{name: "fleetlimit, three zones of one key", take: takeStore(store, 3), oneCall: true},
 	}
-	for round := range o.rounds {
-		for turn := range variants {
-			v := variants[(round+turn)%len(variants)] // none always follows the same other
-			if err := v.measure(s, o, round); err != nil {
-				return fmt.Errorf("%s: %w", v.name, err)
-			}
-		}
+	if err := report.Turns(o.rounds, variants, func(v *variant) error { return v.measure(s, o) }); err != nil {
+		return err
 	}
 	fmt.Printf("### Decisions by one Redis, %d callers, distinct keys\n\n", o.callers)
 	report.Columns("variant", "decisions/s", "ratio (least to greatest)")
@@ -58,7 +55,7 @@ func compare(s *redistest.Server, o options) error {
 }
 
 // measure makes requests for one round, and adds the rate.
-func (v *variant) measure(s *redistest.Server, o options, round int) error {
+func (v *variant) measure(s *redistest.Server, o options) error {
 	before, err := scriptCalls(s)
 	if err != nil {
 		return err
@@ -76,7 +73,7 @@ func (v *variant) measure(s *redistest.Server, o options, round int) error {
 					requests.Add(n)
 					return nil
 				}
-				if err := v.take(ctx, fmt.Sprintf("key-%d-%d-%d", round, caller, n%1000)); err != nil {
+				if err := v.take(ctx, fmt.Sprintf("key-%d-%d-%d", len(v.rates), caller, n%1000)); err != nil {
 					return err
 				}
 			}

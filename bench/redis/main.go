@@ -7,7 +7,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/bench/report"
@@ -33,10 +32,7 @@ func main() {
 	if *short {
 		o.rounds, o.round, o.keys = 2, 100*time.Millisecond, 2000
 	}
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "redis:", err)
-		os.Exit(1)
-	}
+	report.End("redis", run(o))
 }
 
 func run(o options) error {

@@ -22,6 +22,27 @@ func Head(command string) {
 		strings.Join(append([]string{command}, os.Args[1:]...), " "))
 }
 
+// End ends a command that has failed, with what went wrong.
+func End(command string, err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, command+":", err)
+		os.Exit(1)
+	}
+}
+
+// Turns has all variants do their part of each round. None always follows the same other.
+func Turns[V fmt.Stringer](rounds int, variants []V, do func(V) error) error {
+	for round := range rounds {
+		for turn := range variants {
+			v := variants[(round+turn)%len(variants)]
+			if err := do(v); err != nil {
+				return fmt.Errorf("%v: %w", v, err)
+			}
+		}
+	}
+	return nil
+}
+
 // Columns prints the head of a table.
 func Columns(names ...any) {
 	Row(names...)

@@ -11,7 +11,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
@@ -34,10 +33,7 @@ func main() {
 	if *short {
 		o.overrides, o.changes = 2000, 3
 	}
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "rules:", err)
-		os.Exit(1)
-	}
+	report.End("rules", run(o))
 }
 
 func run(o options) error {

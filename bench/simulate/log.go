@@ -3,10 +3,8 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 )
 
 // writeLog writes a log of one day as Caddy does, and returns its size.
@@ -17,15 +15,11 @@ func writeLog(name string, o options) (size int64, err error) {
 	}
 	w := bufio.NewWriterSize(file, 1<<20)
 	rng := rand.New(rand.NewPCG(1, 2))
-	sums, sum := make([]float64, o.keys), 0.0
-	for i := range sums {
-		sum += math.Pow(float64(i+1), -1.1)
-		sums[i] = sum
-	}
+	keys := rand.NewZipf(rng, 1.1, 1, uint64(o.keys-1))
 	at := 1_767_225_600.0
 	for range o.lines {
 		at += rng.ExpFloat64() * 86_400 / float64(o.lines)
-		key, _ := slices.BinarySearch(sums, sum*rng.Float64())
+		key := keys.Uint64()
 		took := 0.05 * rng.ExpFloat64()
 		n, err := fmt.Fprintf(w, line, at+took, key>>16&255, key>>8&255, key&255, key, took)
 		if err != nil {

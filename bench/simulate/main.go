@@ -26,10 +26,7 @@ func main() {
 	if *short {
 		o = options{lines: 20_000, keys: 1000, rounds: 1}
 	}
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "simulate:", err)
-		os.Exit(1)
-	}
+	report.End("simulate", run(o))
 }
 
 func run(o options) error {

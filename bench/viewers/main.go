@@ -20,7 +20,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -65,10 +64,7 @@ func main() {
 	if *short {
 		o.rounds, o.round, o.keys, o.pace = 2, 2*time.Second, 1000, 1000
 	}
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "viewers:", err)
-		os.Exit(1)
-	}
+	report.End("viewers", run(o))
 }
 
 // options are the values of the flags.
@@ -83,112 +79,91 @@ type options struct {
 
 // A variant is a Caddy with a number of viewers, and what was measured of it.
 type variant struct {
-	name    string
-	gateway *gateway
+	name string
+	*load.Target
 	viewers int
 	cpu     report.Series // microseconds of processor time per request, by round
 	idle    report.Series // the same per second, after the round
 }
 
-// A gateway is a running Caddy with its load.
-type gateway struct {
-	*caddy.Process
-	client   *load.Client
-	requests *load.Requests
-}
+func (v *variant) String() string { return v.name }
 
 func run(o options) error {
-	binary, err := filepath.Abs(o.caddy)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "viewers")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var gateways []*gateway
+	var gateways []*load.Target
 	for _, site := range []string{zones, "\troute {\n\trate_limit_page\n" + zones + "\t}\n"} {
-		g, err := start(binary, dir, site, o.keys)
+		g, err := start(o.caddy, dir, site, o.keys)
 		if err != nil {
 			return err
 		}
 		defer g.Stop()
-		defer g.client.Close()
+		defer g.Client.Close()
 		gateways = append(gateways, g)
 	}
 	all := []*variant{
-		{name: "without the page", gateway: gateways[0]},
-		{name: "the page, no viewer", gateway: gateways[1]},
-		{name: fmt.Sprintf("the page, %d viewers", o.viewers), gateway: gateways[1], viewers: o.viewers},
+		{name: "without the page", Target: gateways[0]},
+		{name: "the page, no viewer", Target: gateways[1]},
+		{name: fmt.Sprintf("the page, %d viewers", o.viewers), Target: gateways[1], viewers: o.viewers},
 	}
-	for round := range o.rounds {
-		for turn := range all {
-			v := all[(round+turn)%len(all)] // none always follows the same other
-			if err := v.measure(&o); err != nil {
-				return fmt.Errorf("%s: %w", v.name, err)
-			}
-		}
+	if err := report.Turns(o.rounds, all, func(v *variant) error { return v.measure(&o) }); err != nil {
+		return err
 	}
 	print(&o, all)
 	return nil
 }
 
 // start starts a Caddy with a site, and sends each request once.
-func start(binary, dir, site string, keys int) (*gateway, error) {
-	p, err := caddy.Start(binary, dir, "", site, func(start func() error) error { return start() })
+func start(binary, dir, site string, keys int) (*load.Target, error) {
+	p, err := caddy.Start(binary, dir, "", site, nil)
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{Process: p, requests: load.Distinct(keys)}
-	if g.client, err = load.Dial(p.Port, connections); err != nil {
+	g := &load.Target{Process: p, Requests: load.Distinct(keys), Status: http.StatusOK}
+	if g.Client, err = load.Dial(p.Port, connections); err != nil {
 		p.Stop()
 		return nil, err
 	}
-	_, _, err = g.client.Send(g.requests, load.Load{Requests: keys}, http.StatusOK)
+	_, _, err = g.Client.Send(g.Requests, load.Load{Requests: keys}, g.Status)
 	return g, err
 }
 
 // measure measures a round.
 func (v *variant) measure(o *options) error {
-	leave, err := v.gateway.watch(v.viewers)
+	leave, err := v.watch()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	before, err := v.gateway.CPUTime()
+	f, err := v.Measure(load.Steady(time.Second/time.Duration(o.pace), o.round))
 	if err != nil {
 		return err
 	}
-	steady := load.Steady(time.Second/time.Duration(o.pace), o.round)
-	latencies, _, err := v.gateway.client.Send(v.gateway.requests, steady, http.StatusOK)
-	if err != nil {
-		return err
-	}
-	after, err := v.gateway.CPUTime()
-	if err != nil {
-		return err
-	}
-	v.cpu = append(v.cpu, (after-before).Seconds()*1e6/float64(len(latencies)))
+	v.cpu = append(v.cpu, f.CPU)
 	began := time.Now()
-	time.Sleep(o.round / 2)
-	rest, err := v.gateway.CPUTime()
-	v.idle = append(v.idle, (rest-after).Seconds()*1e6/time.Since(began).Seconds())
+	rest, err := v.Spent(func() error {
+		time.Sleep(o.round / 2)
+		return nil
+	})
+	v.idle = append(v.idle, rest.Seconds()*1e6/time.Since(began).Seconds())
 	return err
 }
 
-// watch opens the stream of the page for viewers, each of which shows the keys of a zone. It returns
-// when all have had a snapshot.
-func (g *gateway) watch(viewers int) (leave func(), err error) {
+// watch opens the stream of the page for the viewers, each of which shows the keys of a zone. It
+// returns when all have had a snapshot.
+func (v *variant) watch() (leave func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
 	leave = func() {
 		cancel()
 		reading.Wait()
 	}
-	for range viewers {
+	for range v.viewers {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet,
-			fmt.Sprintf("http://127.0.0.1:%d/rate_limit/live?zone=api_key", g.Port), nil)
+			fmt.Sprintf("http://127.0.0.1:%d/rate_limit/live?zone=api_key", v.Port), nil)
 		if err != nil {
 			leave()
 			return nil, err

@@ -1,7 +1,7 @@
 package concurrency
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -98,13 +98,7 @@ func (s *Store) Close() {
 	close(s.closing)
 	s.ended.Wait()
 	nodes, returned := s.options.Nodes(), make(chan struct{})
-	var open atomic.Int64
-	open.Store(1)
-	arrive := func() {
-		if open.Add(-1) == 0 {
-			close(returned)
-		}
-	}
+	var calls sync.WaitGroup
 	for i := range s.shards {
 		sh := &s.shards[i]
 		var all []due
@@ -116,11 +110,14 @@ func (s *Store) Close() {
 		}
 		sh.Unlock()
 		for _, d := range all {
-			open.Add(1)
-			s.exchange(sh, d.account, d.request, arrive)
+			calls.Add(1)
+			s.exchange(sh, d.account, d.request, calls.Done)
 		}
 	}
-	arrive()
+	go func() {
+		calls.Wait()
+		close(returned)
+	}()
 	select {
 	case <-returned:
 	case <-time.After(closeWithin):

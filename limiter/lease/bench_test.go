@@ -3,7 +3,6 @@ package lease
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -86,11 +85,10 @@ func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source)
 // Lend returns.
 type plentyLender struct {
 	limiter.Lender
-	deny    bool
-	refusal error // what Refusal returns
+	deny bool
 }
 
-func (p *plentyLender) Refusal([]byte) error { return p.refusal }
+func (*plentyLender) Refusal([]byte) error { return nil }
 
 func (p *plentyLender) Lend(requests []limiter.LeaseRequest, _ func(), done func(error)) {
 	const at, lasts = limiter.Instant(1_000_000_000_000), 1_000_000_000
@@ -106,35 +104,4 @@ func (p *plentyLender) Lend(requests []limiter.LeaseRequest, _ func(), done func
 		l.Served, l.Granted, l.Expires = l.Need, l.Rule.Capacity()/4, at+lasts
 	}
 	done(nil)
-}
-
-// BenchmarkTakeInOutage compares a take from a lease with one while the lender is known to be in an
-// outage, of one of a thousand keys.
-//
-//	go test -run '^$' -bench TakeInOutage ./limiter/lease
-func BenchmarkTakeInOutage(b *testing.B) {
-	for _, mode := range []string{"lease", "local", "open", "closed"} {
-		b.Run("decided by="+mode, func(b *testing.B) {
-			lender := &plentyLender{}
-			s := New(lender, Options{})
-			b.Cleanup(s.Close)
-			rule := limiter.Rule{ID: 1, Zone: s.Open("zone"), Limit: limiter.Limit{Events: 1_000_000_000, Window: time.Hour}}
-			if outage, err := limiter.ParseOutageMode(mode); err == nil {
-				rule.OnOutage, lender.refusal = outage, errCut
-			}
-			r, err := limiter.NewRule(rule)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				ctx, takes, key := context.Background(), make([]limiter.Take, 1), make([]byte, 0, 16)
-				for i := int64(0); pb.Next(); i++ {
-					key = strconv.AppendInt(append(key[:0], "key"...), i%1000, 10)
-					takes[0] = limiter.Take{Rule: r, Key: key, Cost: 1}
-					_ = s.Take(ctx, s.Now(), takes)
-				}
-			})
-		})
-	}
 }

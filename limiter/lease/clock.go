@@ -82,9 +82,6 @@ func (c *clock) instant(mono, wall time.Duration) instant {
 	return instant(c.began.UnixMicro()).plus((mono + last.skipped).Microseconds())
 }
 
-// skipped returns how much time the clock has skipped.
-func (c *clock) skipped() time.Duration { return c.last.Load().skipped }
-
 // A reading is what both clocks read: a pure calculator.
 type reading struct {
 	mono    time.Duration // from the beginning

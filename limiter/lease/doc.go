@@ -25,8 +25,8 @@
 //   - account_request.go: its lease requests, and what it learns from the replies
 //   - account_denial.go: the denial that it remembers
 //   - account_remaining.go: what clients are told
-//   - account_outage.go: the local bucket, which decides in an outage
-//   - debt.go: what it admitted in an outage, and the lender is to hear of
+//   - account_outage.go: the local bucket, which decides in an outage, and the debt: what it admitted
+//     then, and the lender is to hear of
 //
 // The shell has the locks, the waiting and the time:
 //
@@ -36,7 +36,7 @@
 //   - outage.go: takes that the lender cannot decide
 //   - call.go: a call to the lender; queue.go: what waits for it; reply.go: what its reply does
 //   - janitor.go: accounts that no take comes for, and the wheel that says when they are due
-//   - charge.go and refund.go: what a take cost after all; operator.go: what operators change
+//   - cost.go: what a take cost after all; operator.go: what operators change
 //   - drain.go: how a zone is closed
 //
 // # Requests and replies

@@ -81,7 +81,7 @@ func (d *drainBatch) finish(ctx context.Context) bool {
 		d.store.send(c)
 	}
 	d.latch.done()
-	gaveUp := d.latch.wait(ctx, d.store.options.Timeout, noMore)
+	gaveUp := d.latch.wait(ctx, d.store.options.Timeout, func() time.Duration { return 0 })
 	d.begin()
 	return gaveUp == nil
 }

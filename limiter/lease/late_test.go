@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // A slowFleet is nodes that share a lender whose replies take some time.
@@ -107,7 +108,7 @@ var inTime = []struct {
 // kindsToPlay returns all algorithms, or under the race detector one: make test plays the others
 // without it.
 func kindsToPlay() []limiter.Kind {
-	if raceEnabled {
+	if racetest.Enabled {
 		return kinds[:1]
 	}
 	return kinds

@@ -117,3 +117,21 @@ func (s *Store) takeWithCrowd(t *takeState, now instant) {
 		s.stats.debtDropped.Add(uint64(t.Cost))
 	}
 }
+
+// oweLocked adds cost events to the debt of a, which its next request settles. Without a request
+// under way, the wheel sees to that.
+func (s *Store) oweLocked(l *location, a account, r *limiter.Rule, now instant, cost int64) {
+	s.addDebt(a, r, now, cost)
+	if l.queueLocked() == nil {
+		s.backOffLocked(l, a, now)
+	}
+}
+
+// addDebt adds cost events to the debt of a, and counts them.
+func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
+	if cost == 0 {
+		return
+	}
+	s.stats.debt.Add(uint64(cost))
+	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // TestRandomFleets plays random histories. Nodes of a fleet take from several zones at once, and
@@ -20,7 +21,7 @@ import (
 // lease that has expired, and in the end only events that were counted as lost are missing.
 func TestRandomFleets(t *testing.T) {
 	seeds := uint64(100)
-	if raceEnabled {
+	if racetest.Enabled {
 		seeds = 10 // make test plays all of them without it
 	}
 	for seed := range seeds {

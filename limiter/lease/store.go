@@ -171,20 +171,20 @@ func (o Options) withDefaults() Options {
 // other takes to the lender. An account without a denial allows a take, even if it would have to
 // ask for a lease.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	return s.peekBy(s.peek, ctx, now, takes)
+	return s.peek(ctx, now, takes, false)
 }
 
 // Preview decides as Take would decide now, and consumes nothing. Unlike Peek, it asks the lender
 // about each take for which there is no lease.
 func (s *Store) Preview(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	return s.peekBy(s.preview, ctx, now, takes)
+	return s.peek(ctx, now, takes, true)
 }
 
-// peekBy decides takes by known, and leaves those to the lender for which it reports false.
-func (s *Store) peekBy(known func(*limiter.Take, instant) bool, ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+// peek decides takes from the accounts that know enough, and leaves the others to the lender.
+func (s *Store) peek(ctx context.Context, now limiter.Instant, takes []limiter.Take, needLeases bool) error {
 	var unknown []int
 	for i := range takes {
-		if takes[i].Err = nil; !known(&takes[i], fromCaller(now)) {
+		if takes[i].Err = nil; !s.knows(&takes[i], fromCaller(now), needLeases) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -200,20 +200,14 @@ func (s *Store) peekBy(known func(*limiter.Take, instant) bool, ctx context.Cont
 	return err
 }
 
-// peek decides k from its account, and reports whether that knows enough. Under a strict rule, it
-// knows denials only.
-func (s *Store) peek(k *limiter.Take, now instant) (known bool) {
+// knows decides k from its account, and reports whether that knows enough. Under a strict rule, it
+// knows denials only. If needsLease is set, it needs a lease to allow k.
+func (s *Store) knows(k *limiter.Take, now instant, needsLease bool) (known bool) {
 	s.withAccount(k.Rule, k.Key, func(a account) {
-		known = a.peekWaiting(k.Rule, now, k.Cost, waitOf(k), &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
-	})
-	return known
-}
-
-// preview is as peek, and needs a lease to allow k.
-func (s *Store) preview(k *limiter.Take, now instant) (known bool) {
-	s.withAccount(k.Rule, k.Key, func(a account) {
-		known = a.peekWaiting(k.Rule, now, k.Cost, waitOf(k), &k.Decision) &&
-			(!k.Decision.OK || !k.Rule.Strict && a.leased(k.Rule, now) >= k.Cost)
+		known = a.peekWaiting(k.Rule, now, k.Cost, waitOf(k), &k.Decision)
+		if known && k.Decision.OK {
+			known = !k.Rule.Strict && (!needsLease || a.leased(k.Rule, now) >= k.Cost)
+		}
 	})
 	return known
 }

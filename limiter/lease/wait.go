@@ -288,6 +288,3 @@ func (l *latch) wait(ctx context.Context, timeout time.Duration, more func() tim
 		}
 	}
 }
-
-// noMore is for waits that end at their timeout.
-func noMore() time.Duration { return 0 }

@@ -41,7 +41,7 @@ func TestEvictsLeastRecentlyUsed(t *testing.T) {
 		n.checkAccounts(2000)
 		kept := 0
 		for i := 1000; i < 2000; i++ {
-			if k := takeOf(r, fmt.Sprint("key", i), 1); n.peek(&k, n.now()) {
+			if k := takeOf(r, fmt.Sprint("key", i), 1); n.knows(&k, n.now(), false) {
 				kept++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 var (
@@ -25,7 +26,7 @@ var (
 func TestLeaseModel(t *testing.T) {
 	oneAtATime(t)
 	runs := *modelRuns
-	if testing.Short() || raceEnabled {
+	if testing.Short() || racetest.Enabled {
 		runs = max(1, runs/5)
 	}
 	for seed := *modelSeed; seed < *modelSeed+uint64(runs); seed++ {

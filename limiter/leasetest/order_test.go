@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // An order makes a simulation repeat itself: the same seed, the same history.
@@ -131,7 +132,7 @@ func (s *simulation) attend() {
 // oneAtATime has goroutines run one at a time until the test ends: those that a reply wakes at the same
 // instant run in the order in which it wakes them. The race detector needs them in any.
 func oneAtATime(t *testing.T) {
-	if !raceEnabled {
+	if !racetest.Enabled {
 		before := runtime.GOMAXPROCS(1)
 		t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	}

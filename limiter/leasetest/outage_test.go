@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // decidedInOutage notes a decision by the outage mode.
@@ -147,7 +148,7 @@ func (f fault) playOutage(t *testing.T, seed uint64) (err error) {
 // and get, and the store hears of everything once.
 func TestLeaseModelOutages(t *testing.T) {
 	seeds := uint64(40)
-	if raceEnabled {
+	if racetest.Enabled {
 		seeds = 5 // make test plays all of them without it
 	}
 	for seed := range seeds {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // Take implements [limiter.Store]. The takes that may wait come here, and those of closed zones, which
@@ -75,7 +76,7 @@ func (n *simNode) takeWaiting(ctx context.Context, k *limiter.Take) error {
 // it counts as admitted.
 func TestWaitingModel(t *testing.T) {
 	runs, queued := uint64(max(1, *modelRuns/2)), 0
-	if raceEnabled {
+	if racetest.Enabled {
 		runs = max(1, runs/5)
 	}
 	for seed := *modelSeed; seed < *modelSeed+runs; seed++ {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
 // sharing returns n keys that share an overflow count under r.
@@ -32,7 +33,7 @@ func sharing(tb testing.TB, s *Store, r *limiter.Rule, n int) (keys []string) {
 // Later keys are admitted, each up to the limit at most.
 func TestFloodLocksNobodyOut(t *testing.T) {
 	flood := 8192
-	if raceEnabled { // see TestFloodDoesNotEvictKeysAtTheirLimit
+	if racetest.Enabled { // see TestFloodDoesNotEvictKeysAtTheirLimit
 		flood /= 4
 	}
 	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog} {

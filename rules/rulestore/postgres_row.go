@@ -28,30 +28,29 @@ var ruleTables = []struct{ name, primaryKey string }{
 }
 
 // A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it, on
-// top of emptyRow. Each table has some of the columns. Rows are equal if they are equal in the
-// database.
+// top of emptyRow. Each table has some of the columns.
 type row struct {
-	ID               string    `json:"id,omitempty"`
-	Zone             string    `json:"zone,omitempty"`
-	Key              string    `json:"key,omitempty"`
-	KeyBase64        string    `json:"key_base64,omitempty"`
-	Missing          bool      `json:"missing,omitempty"`
-	Endpoint         string    `json:"endpoint,omitempty"`
-	Tier             string    `json:"tier,omitempty"`
-	RateLimit        string    `json:"rate_limit,omitempty"`
-	DryRun           string    `json:"dry_run,omitempty"`
-	CompareKeys      string    `json:"compare_keys,omitempty"`
-	CompareLimit     string    `json:"compare_limit,omitempty"`
-	CompareAlgorithm string    `json:"compare_algorithm,omitempty"`
-	Multiplier       float64   `json:"multiplier,omitempty"`
-	Concurrent       int       `json:"concurrent,omitempty"`
-	Action           string    `json:"action,omitempty"`
-	Address          string    `json:"address,omitempty"`
-	ExpiresAt        time.Time `json:"expires_at,omitzero"`
-	Reason           string    `json:"reason,omitempty"`
-	CreatedAt        time.Time `json:"created_at,omitzero"`
-	CreatedBy        string    `json:"created_by,omitempty"`
-	Position         int64     `json:"position,omitempty"`
+	rules.Entry
+	rules.Key
+	Endpoint         string  `json:"endpoint,omitempty"`
+	Tier             string  `json:"tier,omitempty"`
+	RateLimit        string  `json:"rate_limit,omitempty"`
+	DryRun           string  `json:"dry_run,omitempty"`
+	CompareKeys      string  `json:"compare_keys,omitempty"`
+	CompareLimit     string  `json:"compare_limit,omitempty"`
+	CompareAlgorithm string  `json:"compare_algorithm,omitempty"`
+	Multiplier       float64 `json:"multiplier,omitempty"`
+	Concurrent       int     `json:"concurrent,omitempty"`
+	Action           string  `json:"action,omitempty"`
+	Address          string  `json:"address,omitempty"`
+	Position         int64   `json:"position,omitempty"`
+}
+
+// equal reports whether two rows are equal in the database.
+func (r *row) equal(other *row) bool {
+	a, b := *r, *other
+	a.ExpiresAt, b.ExpiresAt = nil, nil
+	return a == b && instantOf(r.ExpiresAt) == instantOf(other.ExpiresAt)
 }
 
 // emptyRow has what a row is without the fields that are omitted when they are empty. Other columns
@@ -81,9 +80,8 @@ func rowsOf(d *rules.Document, last *snapshot) map[string][]*row {
 		accessTable:      rowsOfList(d.Access, was.Access, last.tables[accessTable], accessRow),
 	}
 	if e := d.Emergency; e != nil {
-		all[emergencyTable] = []*row{{
-			ID: "emergency", RateLimit: e.Limit, ExpiresAt: instantOf(e.ExpiresAt), Reason: e.Reason, CreatedBy: e.StartedBy,
-		}}
+		entry := rules.Entry{ID: "emergency", ExpiresAt: e.ExpiresAt, Reason: e.Reason, CreatedBy: e.StartedBy}
+		all[emergencyTable] = []*row{{Entry: kept(entry), RateLimit: e.Limit}}
 	}
 	return all
 }
@@ -102,59 +100,52 @@ func rowsOfList[E comparable](list, last []E, those []*row, rowOf func(E) *row) 
 }
 
 func overrideRow(o *rules.Override) *row {
-	r := entryRow(&o.Entry, &o.Key)
-	r.Endpoint, r.RateLimit, r.Multiplier = o.Endpoint, o.Limit, o.Multiplier
-	r.Concurrent = o.Concurrent
-	return r
+	return &row{
+		Entry: kept(o.Entry), Key: o.Key, Endpoint: o.Endpoint, RateLimit: o.Limit, Multiplier: o.Multiplier, Concurrent: o.Concurrent,
+	}
 }
 
 func assignmentRow(a *rules.TierAssignment) *row {
-	r := entryRow(&a.Entry, &a.Key)
-	r.Tier = a.Tier
-	return r
+	return &row{Entry: kept(a.Entry), Key: a.Key, Tier: a.Tier}
 }
 
 func accessRow(a *rules.AccessEntry) *row {
-	r := entryRow(&a.Entry, a.Key)
-	r.Action, r.Address = a.Action, a.Address
-	return r
+	return &row{Entry: kept(a.Entry), Key: *cmp.Or(a.Key, new(rules.Key)), Action: a.Action, Address: a.Address}
 }
 
 func limitRows(zones map[string]*rules.Zone) (all []*row) {
 	place := func(own *row, tiers map[string]string) {
-		if *own != (row{Zone: own.Zone, Endpoint: own.Endpoint}) || len(tiers) == 0 {
+		if *own != (row{Key: own.Key, Endpoint: own.Endpoint}) || len(tiers) == 0 {
 			all = append(all, own)
 		}
 		for tier, limit := range tiers {
-			all = append(all, &row{Zone: own.Zone, Endpoint: own.Endpoint, Tier: tier, RateLimit: limit})
+			all = append(all, &row{Key: own.Key, Endpoint: own.Endpoint, Tier: tier, RateLimit: limit})
 		}
 	}
 	for name, z := range zones {
 		compare := cmp.Or(z.Compare, new(rules.Comparison))
+		zone := rules.Key{Zone: name}
 		own := &row{
-			Zone: name, RateLimit: z.Limit, DryRun: z.DryRun,
+			Key: zone, RateLimit: z.Limit, DryRun: z.DryRun,
 			CompareKeys: compare.Keys, CompareLimit: compare.Limit, CompareAlgorithm: compare.Algorithm,
 		}
-		if *own != (row{Zone: name}) || len(z.Tiers) > 0 || len(z.Endpoints) == 0 {
+		if *own != (row{Key: zone}) || len(z.Tiers) > 0 || len(z.Endpoints) == 0 {
 			place(own, z.Tiers)
 		}
 		for pattern, e := range z.Endpoints {
-			place(&row{Zone: name, Endpoint: pattern, RateLimit: e.Limit}, e.Tiers)
+			place(&row{Key: zone, Endpoint: pattern, RateLimit: e.Limit}, e.Tiers)
 		}
 	}
 	return all
 }
 
-// entryRow is the row of an entry. key is nil if it has none.
-func entryRow(e *rules.Entry, key *rules.Key) *row {
-	r := &row{
-		ID: e.ID, ExpiresAt: instantOf(e.ExpiresAt), Reason: e.Reason,
-		CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond), CreatedBy: e.CreatedBy,
+// kept returns an entry as PostgreSQL keeps it.
+func kept(e rules.Entry) rules.Entry {
+	e.CreatedAt = instantOf(&e.CreatedAt)
+	if e.ExpiresAt != nil {
+		e.ExpiresAt = new(instantOf(e.ExpiresAt))
 	}
-	if key != nil {
-		r.Zone, r.Key, r.KeyBase64, r.Missing = key.Zone, key.Text, key.Base64, key.Missing
-	}
-	return r
+	return e
 }
 
 // instantOf returns an instant as PostgreSQL keeps it: to the microsecond. Nil is the zero Time.
@@ -220,7 +211,7 @@ func emergencyOf(rows []*row) *rules.Emergency {
 		return nil
 	}
 	r := rows[0] // the only one
-	return &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason, StartedBy: r.CreatedBy}
+	return &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.ExpiresAt, Reason: r.Reason, StartedBy: r.CreatedBy}
 }
 
 func zonesOf(limits []*row) map[string]*rules.Zone {
@@ -274,36 +265,18 @@ func (r *row) compare(other *row) int {
 
 func (r *row) override() *rules.Override {
 	return &rules.Override{
-		Entry: r.entry(), Key: r.key(), Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier,
-		Concurrent: r.Concurrent,
+		Entry: r.Entry, Key: r.Key, Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier, Concurrent: r.Concurrent,
 	}
 }
 
 func (r *row) assignment() *rules.TierAssignment {
-	return &rules.TierAssignment{Entry: r.entry(), Key: r.key(), Tier: r.Tier}
+	return &rules.TierAssignment{Entry: r.Entry, Key: r.Key, Tier: r.Tier}
 }
 
 func (r *row) access() *rules.AccessEntry {
-	a := &rules.AccessEntry{Entry: r.entry(), Action: r.Action, Address: r.Address}
-	if key := r.key(); key != (rules.Key{}) {
-		a.Key = &key
+	a := &rules.AccessEntry{Entry: r.Entry, Action: r.Action, Address: r.Address}
+	if r.Key != (rules.Key{}) {
+		a.Key = &r.Key
 	}
 	return a
-}
-
-func (r *row) entry() rules.Entry {
-	return rules.Entry{
-		ID: r.ID, ExpiresAt: r.expiry(), Reason: r.Reason, CreatedAt: r.CreatedAt, CreatedBy: r.CreatedBy,
-	}
-}
-
-func (r *row) key() rules.Key {
-	return rules.Key{Zone: r.Zone, Text: r.Key, Base64: r.KeyBase64, Missing: r.Missing}
-}
-
-func (r *row) expiry() *time.Time {
-	if r.ExpiresAt.IsZero() {
-		return nil
-	}
-	return &r.ExpiresAt
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -145,8 +144,6 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 func decodeRow(text []byte) (*row, error) {
 	r := new(row)
 	err := json.Unmarshal(text, r)
-	for _, t := range []*time.Time{&r.ExpiresAt, &r.CreatedAt} {
-		*t = t.UTC()
-	}
+	r.Entry = kept(r.Entry)
 	return r, err
 }

@@ -134,7 +134,7 @@ func newTableChange(table string, old, wanted []*row, now time.Time) *tableChang
 			before = r
 		}
 		switch {
-		case was != nil && *was == *r:
+		case was != nil && was.equal(r):
 			r = was // one copy in memory
 		case was != nil:
 			c.removed = append(c.removed, was)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/sim"
@@ -44,10 +45,8 @@ func (s Spread) String() string { return spreadNames[s] }
 
 // ParseSpread parses the name of a spread.
 func ParseSpread(name string) (Spread, error) {
-	for s, n := range spreadNames {
-		if n == name {
-			return Spread(s), nil
-		}
+	if s := slices.Index(spreadNames[:], name); s >= 0 {
+		return Spread(s), nil
 	}
 	return 0, fmt.Errorf("%q is no spread: use even, sticky or zipf", name)
 }

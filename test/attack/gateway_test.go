@@ -6,21 +6,15 @@ package attack
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
+	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -28,6 +22,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
 	_ "github.com/fleetlimit/fleetlimit"
+	"github.com/fleetlimit/fleetlimit/test/certtest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -77,7 +72,7 @@ func serveWith(t *testing.T, options, directives string, upstream http.HandlerFu
 	https://:%s {
 		tls %s %s
 		%s
-	}`, options, dir, g.logFile, port(g.plain), site, port(g.tls), cert, key, site))
+	}`, options, dir, g.logFile, redistest.Port(g.plain), site, redistest.Port(g.tls), cert, key, site))
 	t.Cleanup(func() { g.stop(t) })
 	return g
 }
@@ -133,27 +128,10 @@ func (g *gateway) logged(t *testing.T, message string) (lines []map[string]any) 
 // certificate writes a certificate of the gateway into dir.
 func certificate(t *testing.T, dir string) (certFile, keyFile string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{hostName},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cert, key, err := certtest.New(hostName)
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err = errors.Join(err, os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 	return certFile, keyFile
 }
-
-func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }

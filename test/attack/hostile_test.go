@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // The gateway keeps serving if an attacker controls the replies of Redis.
@@ -81,7 +83,7 @@ func hostileRedis(t *testing.T, reply func() string) string {
 		"ping":          "+PONG\r\n",
 		"info":          bulk("run_id:1\r\n"),
 		"cluster info":  bulk("cluster_state:ok\r\ncluster_current_epoch:1\r\ncluster_my_epoch:1\r\n"),
-		"cluster slots": "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n" + bulk("127.0.0.1") + ":" + port(addr) + "\r\n",
+		"cluster slots": "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n" + bulk("127.0.0.1") + ":" + redistest.Port(addr) + "\r\n",
 	}
 	go func() {
 		for {

@@ -52,7 +52,7 @@ func TestReloadUnderAttack(t *testing.T) {
 						}
 					}
 					reverse_proxy %s
-				}`, options, g.logFile, port(plain), n, n, most, up.Listener.Addr()))
+				}`, options, g.logFile, redistest.Port(plain), n, n, most, up.Listener.Addr()))
 			}
 			load(0)
 			t.Cleanup(func() { g.stop(t) })

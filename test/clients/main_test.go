@@ -61,7 +61,7 @@ func run(m *testing.M) (int, error) {
 	caddy := exec.Command(binary, "run", "--config", "Caddyfile")
 	caddy.Stdout, caddy.Stderr = log, log
 	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir,
-		"HTTP_PORT="+port(httpAddr), "PLAIN_PORT="+port(plainAddr), "GRPC_PORT="+port(grpcAddr),
+		"HTTP_PORT="+redistest.Port(httpAddr), "PLAIN_PORT="+redistest.Port(plainAddr), "GRPC_PORT="+redistest.Port(grpcAddr),
 		"UPSTREAM="+upstream.Addr().String())
 	if err := caddy.Start(); err != nil {
 		return 1, err
@@ -79,11 +79,6 @@ func run(m *testing.M) (int, error) {
 	_ = caddy.Process.Kill()
 	<-exited
 	return code, nil
-}
-
-func port(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
 }
 
 // awaitListener returns when something listens, with an error when Caddy exits before.

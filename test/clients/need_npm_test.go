@@ -2,11 +2,11 @@ package clients
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
 // TestNeedNpm runs need-npm.sh with no other programs than those of a row. All but node write down
@@ -18,7 +18,8 @@ func TestNeedNpm(t *testing.T) {
 		node18 = "echo v18.20.4"
 		node22 = "echo v22.19.0"
 		npm    = "mkdir node_modules; touch node_modules/.package-lock.json"
-		npmCI  = "npm ci\n"
+		npmCI  = "npm ci --ignore-scripts --no-audit --no-fund --prefer-offline" +
+			" --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=30000\n"
 		// apt-get that installs node with npm, once it has lists.
 		aptGet = `case "$*" in *update*) touch "$HERE/lists" ;; *) printf '#!/bin/sh\n` + node22 + `\n' >"$HERE/node"` +
 			`; printf '#!/bin/sh\n' >"$HERE/npm"; chmod +x "$HERE/node" "$HERE/npm" ;; esac`
@@ -32,7 +33,7 @@ func TestNeedNpm(t *testing.T) {
 	tests := []struct {
 		name     string
 		programs programs
-		calls    string // without the options of npm
+		calls    string
 		prints   string // part of it
 		status   int
 	}{
@@ -59,64 +60,25 @@ func TestNeedNpm(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for name, body := range tt.programs {
-				if name == "npm" || name == "sudo" || name == "apt-get" {
-					body = `echo "` + name + ` $*" >>"$HERE/calls"` + "\n" + body
-				}
-				write(t, dir, name, "#!/bin/sh\n"+body+"\n")
-			}
-			for _, name := range []string{"dirname", "sed", "sort", "head", "env", "mkdir", "touch", "chmod"} {
-				program, err := exec.LookPath(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(program, filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			m := scripttest.New(t, []string{"dirname", "sed", "sort", "head", "env", "mkdir", "touch", "chmod"}, tt.programs)
 			for _, name := range []string{"need-npm.sh", "package.json", "package-lock.json"} {
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				write(t, dir, name, string(text))
+				if err := os.WriteFile(filepath.Join(m.Here, name), text, 0o700); err != nil {
+					t.Fatal(err)
+				}
 			}
 			hourAgo := time.Now().Add(-time.Hour)
-			if err := os.Chtimes(filepath.Join(dir, "package-lock.json"), hourAgo, hourAgo); err != nil {
+			if err := os.Chtimes(filepath.Join(m.Here, "package-lock.json"), hourAgo, hourAgo); err != nil {
 				t.Fatal(err)
 			}
-			check := func(status int, prints string) {
-				t.Helper()
-				cmd := exec.Command("/bin/sh", filepath.Join(dir, "need-npm.sh"))
-				cmd.Env = []string{"PATH=" + dir, "HERE=" + dir}
-				out, err := cmd.CombinedOutput()
-				if got := cmd.ProcessState.ExitCode(); got != status {
-					t.Errorf("status = %d (%v), want %d; it prints %s", got, err, status, out)
-				}
-				if (prints == "" && len(out) > 0) || !strings.Contains(string(out), prints) {
-					t.Errorf("it prints %q, want %q", out, prints)
-				}
-				calls, _ := os.ReadFile(filepath.Join(dir, "calls")) // no file: no calls
-				if got := strings.ReplaceAll(string(calls), npmOptions, ""); got != tt.calls {
-					t.Errorf("calls:\n%s\nwant:\n%s", got, tt.calls)
-				}
-			}
-			check(tt.status, tt.prints)
+			script := filepath.Join(m.Here, "need-npm.sh")
+			m.Check(script, tt.status, tt.prints, tt.calls)
 			if tt.status == 0 {
-				check(0, "") // it installs nothing twice
+				m.Check(script, 0, "", tt.calls) // it installs nothing twice
 			}
 		})
-	}
-}
-
-const npmOptions = " --ignore-scripts --no-audit --no-fund --prefer-offline" +
-	" --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=30000"
-
-// write writes a file that may be executed.
-func write(t *testing.T, dir, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -26,8 +26,8 @@ func TestBreaker(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			redis := redistest.NewServer(t)
 			proxy := redistest.NewProxy(t, redis.Addr)
-			options := fmt.Sprintf("redis {\n\taddress %s\n\ttimeout %v\n}\nbreaker {\n\tprobe_every 200ms\n}", proxy.Addr, timeout)
-			n := nodetest.Start(t, options, userSite("100000/24h")+"\n\tmetrics /metrics")
+			options := nodetest.InRedis(proxy.Addr, fmt.Sprint("timeout ", timeout)) + "\nbreaker {\n\tprobe_every 200ms\n}"
+			n := nodetest.Start(t, options, nodetest.UserSite("100000/24h")+"\n\tmetrics /metrics")
 			state := func() float64 {
 				return n.Metric(fmt.Sprintf("caddy_rate_limit_breaker_state{primary=%q,store=%q}", proxy.Addr, "redis standalone "+proxy.Addr))
 			}
@@ -59,7 +59,7 @@ func TestBreaker(t *testing.T) {
 				t.Errorf("a request waited %v before the breaker opened, want at most %v", waited, most)
 			}
 			open := longest(200)
-			n.Reload(options, userSite("200000/24h")+"\n\tmetrics /metrics")
+			n.Reload(options, nodetest.UserSite("200000/24h")+"\n\tmetrics /metrics")
 			if s := state(); s != 2 {
 				t.Errorf("after a reload, the state of the breaker is %v, want 2", s)
 			}

@@ -33,18 +33,17 @@ func (m *tokenModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestFleetChargesTokens(t *testing.T) {
 	costs := []string{"58", "80", "175", "175", "175"}
 	for _, tc := range []struct {
-		name    string
-		nodes   int
-		options func(t *testing.T) string
+		name  string
+		nodes int
 	}{
-		{"one node", 1, onNewRedis},
-		{"four nodes", 4, onNewRedis},
+		{"one node", 1},
+		{"four nodes", 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			model := new(tokenModel)
 			upstream := httptest.NewServer(model)
 			defer upstream.Close()
-			nodes := nodetest.StartAll(t, tc.nodes, tc.options(t), `
+			nodes := nodetest.StartAll(t, tc.nodes, nodetest.InRedis(redistest.NewServer(t).Addr, "timeout 5s"), `
 			rate_limit {
 				zone known {
 					key {path}
@@ -93,8 +92,4 @@ func TestFleetChargesTokens(t *testing.T) {
 			}
 		})
 	}
-}
-
-func onNewRedis(t *testing.T) string {
-	return "redis {\n\taddress " + redistest.NewServer(t).Addr + "\n\ttimeout 5s\n}"
 }

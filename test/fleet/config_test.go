@@ -12,8 +12,8 @@ import (
 
 func TestReloadKeepsConnections(t *testing.T) {
 	redis := redistest.NewServer(t)
-	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
-	n := nodetest.Start(t, options, userSite("3/24h"))
+	options := nodetest.InRedis(redis.Addr, "timeout 5s")
+	n := nodetest.Start(t, options, nodetest.UserSite("3/24h"))
 	for range 3 {
 		n.MustGet(200, "/", "X-Api-Key: a")
 	}
@@ -27,7 +27,7 @@ func TestReloadKeepsConnections(t *testing.T) {
 		return ids
 	}
 	before := connections()
-	n.Reload(options, userSite("5/24h"))
+	n.Reload(options, nodetest.UserSite("5/24h"))
 	n.MustGet(200, "/", "X-Api-Key: a")
 	n.MustGet(200, "/", "X-Api-Key: a")
 	n.MustGet(429, "/", "X-Api-Key: a")
@@ -42,8 +42,8 @@ func TestReloadKeepsConnections(t *testing.T) {
 func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
-	options := "redis {\n\taddress " + redis.Addr + "\n}"
-	a, b := nodetest.Start(t, options, userSite("3/24h")), nodetest.Start(t, options, userSite("30/24h"))
+	options := nodetest.InRedis(redis.Addr)
+	a, b := nodetest.Start(t, options, nodetest.UserSite("3/24h")), nodetest.Start(t, options, nodetest.UserSite("30/24h"))
 	mismatched := fmt.Sprintf("caddy_rate_limit_mismatched_zones{store=%q}", "redis standalone "+redis.Addr)
 	for _, n := range []*nodetest.Node{a, b} {
 		n.Await("a warning", func() bool { return strings.Contains(n.Logged(), "another node defines the zone differently") })
@@ -54,7 +54,7 @@ func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
 			t.Errorf("mismatched zones = %v, want 1", zones)
 		}
 	}
-	b.Reload(options, userSite("3/24h"))
+	b.Reload(options, nodetest.UserSite("3/24h"))
 	for _, n := range []*nodetest.Node{a, b} {
 		n.Await("the end of that", func() bool {
 			return strings.Contains(n.Logged(), "no other node defines the zone differently any more")

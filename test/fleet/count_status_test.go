@@ -34,7 +34,7 @@ func TestFleetCountsFailedLogins(t *testing.T) {
 		_, _ = io.WriteString(w, "done")
 	}))
 	defer upstream.Close()
-	nodes := nodetest.StartAll(t, 4, "redis {\n\taddress "+redistest.NewServer(t).Addr+"\n\ttimeout 5s\n}", `
+	nodes := nodetest.StartAll(t, 4, nodetest.InRedis(redistest.NewServer(t).Addr, "timeout 5s"), `
 	rate_limit {
 		zone login {
 			key {header.X-User}

@@ -21,17 +21,12 @@ const drainLine = "Caddy shuts down: health checks get 503"
 const drainSite = "\trate_limit_health /live live\n\trate_limit_health /serving serving\n\trate_limit_health /ready\n" +
 	"\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit 1000000/24h\n\t\t\talgorithm fixed_window\n\t\t}\n\t}"
 
-// onServer returns the global option of a fleet that counts in a server.
-func onServer(redis *redistest.Server) string {
-	return "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
-}
-
 // A node serves and counts requests while Caddy shuts down, and says so to whoever checks. It takes
 // no lease meanwhile, and returns those that it has.
 func TestNodeDrains(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
-	n := nodetest.Start(t, onServer(redis), drainSite)
+	n := nodetest.Start(t, nodetest.InRedis(redis.Addr, "timeout 5s"), drainSite)
 	granted := func() float64 {
 		return n.Metric(fmt.Sprintf("caddy_rate_limit_lease_events_total{store=%q,what=%q}", "redis standalone "+redis.Addr, "granted"))
 	}
@@ -87,7 +82,7 @@ func TestNodeDrains(t *testing.T) {
 // admitted request is counted once.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	nodes := nodetest.StartAll(t, 3, onServer(redistest.NewServer(t)), drainSite)
+	nodes := nodetest.StartAll(t, 3, nodetest.InRedis(redistest.NewServer(t).Addr, "timeout 5s"), drainSite)
 	balancer := startBalancer(t, nodes)
 	var admitted, failed atomic.Int64
 	end := load(balancer.Addr, &admitted, &failed)

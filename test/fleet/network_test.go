@@ -58,7 +58,7 @@ func TestBadNetwork(t *testing.T) {
 	start := func(t *testing.T, timeout time.Duration) ([]*nodetest.Node, *redistest.Proxy) {
 		t.Helper()
 		proxy := redistest.NewProxy(t, redistest.NewServer(t).Addr)
-		nodes := nodetest.StartAll(t, 3, fmt.Sprintf("redis {\n\taddress %s\n\ttimeout %v\n}\nnodes 3", proxy.Addr, timeout), site)
+		nodes := nodetest.StartAll(t, 3, nodetest.InRedis(proxy.Addr, fmt.Sprint("timeout ", timeout))+"\nnodes 3", site)
 		awaitRedis(nodes, anyPath)
 		return nodes, proxy
 	}

@@ -11,11 +11,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// userSite limits by API key.
-func userSite(limit string) string {
-	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit + "\n\t\t}\n\t}"
-}
-
 // degraded reports whether a response has the headers of a request that was not counted.
 func degraded(h http.Header) bool {
 	return h.Get("X-RateLimit-Remaining") == "-1" && h.Get("X-RateLimit-Policy") == "degraded" && h.Get("RateLimit") == ""
@@ -26,7 +21,7 @@ func degraded(h http.Header) bool {
 func TestRedisOutage(t *testing.T) {
 	redis := redistest.NewServer(t)
 	redis.Kill()
-	n := nodetest.Start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h\n\t\t\ton_outage open"))
+	n := nodetest.Start(t, nodetest.InRedis(redis.Addr), nodetest.UserSite("2/24h\n\t\t\ton_outage open"))
 	if h := n.MustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
 		t.Errorf("headers without Redis = %v, want degraded ones", h)
 	}
@@ -63,7 +58,7 @@ func TestRedisOutage(t *testing.T) {
 // When Redis hangs, requests wait for the timeout, and no longer.
 func TestRedisHangDelaysByTimeoutAtMost(t *testing.T) {
 	redis := redistest.NewServer(t)
-	n := nodetest.Start(t, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 50ms\n}", userSite("1000/24h"))
+	n := nodetest.Start(t, nodetest.InRedis(redis.Addr, "timeout 50ms"), nodetest.UserSite("1000/24h"))
 	n.Await("decisions by Redis", func() bool { return !degraded(n.MustGet(200, "/", "X-Api-Key: a")) })
 	redis.Pause()
 	defer redis.Resume()
@@ -89,11 +84,11 @@ func TestPasswordsAreNotExposed(t *testing.T) {
 	redis := redistest.NewServer(t, "requirepass "+right)
 	t.Setenv("REDIS_PASSWORD", right)
 	options := func(password string) string {
-		return fmt.Sprintf("redis {\n\taddress %s\n\tpassword %s\n}", redis.Addr, password)
+		return nodetest.InRedis(redis.Addr, "password "+password)
 	}
-	n := nodetest.Start(t, options("{env.REDIS_PASSWORD}"), userSite("5/24h")+"\n\tlog")
+	n := nodetest.Start(t, options("{env.REDIS_PASSWORD}"), nodetest.UserSite("5/24h")+"\n\tlog")
 	n.Await("decisions by Redis", func() bool { return !degraded(n.MustGet(200, "/", "X-Api-Key: a")) })
-	n.Reload(options(wrong), userSite("5/24h")+"\n\tlog")
+	n.Reload(options(wrong), nodetest.UserSite("5/24h")+"\n\tlog")
 	n.Await("degraded responses, as Redis refuses the password", func() bool { return degraded(n.MustGet(200, "/", "X-Api-Key: b")) })
 	n.Await("a warning", func() bool { return strings.Contains(n.Logged(), "WRONGPASS") })
 
@@ -129,7 +124,7 @@ func outageSites(limit int) string {
 func TestOnOutage(t *testing.T) {
 	const size, limit = 4, 40
 	redis := redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, size, fmt.Sprintf("redis {\n\taddress %s\n}\nnodes %d", redis.Addr, size), outageSites(limit))
+	nodes := nodetest.StartAll(t, size, fmt.Sprintf("%s\nnodes %d", nodetest.InRedis(redis.Addr), size), outageSites(limit))
 	for _, n := range nodes {
 		n.Await("decisions by Redis", func() bool { return !degraded(n.MustGet(200, "/open", "X-Api-Key: first")) })
 	}

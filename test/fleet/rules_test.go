@@ -44,28 +44,16 @@ func (o *operator) change(apply func(*rules.Document), actions ...rules.Action) 
 	}
 }
 
-// awaitStatus waits until n answers requests of a key with a status, and returns how long that
-// took.
-func awaitStatus(t *testing.T, n *nodetest.Node, status int, key string) time.Duration {
-	t.Helper()
-	start := time.Now()
-	n.Await("a response", func() bool {
-		got, _, err := n.Get("/", "X-Api-Key: "+key)
-		return err == nil && got == status
-	})
-	return time.Since(start)
-}
-
 // A customer who is flooding a node is helped on all nodes at once, and until the second at which
 // the override ends. Reloads change nothing about that, and neither do those that fail.
 func TestRulesReachAllNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
-	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
-	nodes := nodetest.StartAll(t, 2, options, userSite("2/24h"))
+	options := nodetest.InRedis(redis.Addr, "timeout 5s")
+	nodes := nodetest.StartAll(t, 2, options, nodetest.UserSite("2/24h"))
 	o := newOperator(t, rulesIn(t, redis))
 	for _, n := range nodes {
-		awaitStatus(t, n, 429, "a")
-		awaitStatus(t, n, 429, "b")
+		n.AwaitStatus(429, "a")
+		n.AwaitStatus(429, "b")
 	}
 	o.change(func(d *rules.Document) {
 		d.Overrides = append(d.Overrides, &rules.Override{
@@ -73,7 +61,7 @@ func TestRulesReachAllNodes(t *testing.T) {
 		})
 	})
 	for i, n := range nodes {
-		if took := awaitStatus(t, n, 200, "a"); took > 2*time.Second {
+		if took := n.AwaitStatus(200, "a"); took > 2*time.Second {
 			t.Errorf("node %d admits the key after %v, want less than 2 s", i, took)
 		}
 		n.MustGet(429, "/", "X-Api-Key: b")
@@ -83,9 +71,9 @@ func TestRulesReachAllNodes(t *testing.T) {
 	})
 
 	reloaded := nodes[0]
-	reloaded.Reload(options, userSite("1/24h"))
+	reloaded.Reload(options, nodetest.UserSite("1/24h"))
 	reloaded.MustGet(200, "/", "X-Api-Key: a")
-	if out, err := reloaded.TryReload(options, userSite("0/24h")); err == nil {
+	if out, err := reloaded.TryReload(options, nodetest.UserSite("0/24h")); err == nil {
 		t.Fatalf("a wrong configuration loads: %s", out)
 	}
 	reloaded.MustGet(200, "/", "X-Api-Key: a")
@@ -124,23 +112,19 @@ func TestRulesAreInForceFromTheStart(t *testing.T) {
 	newOperator(t, rulesIn(t, redis)).change(func(d *rules.Document) {
 		d.Access = append(d.Access, &rules.AccessEntry{Entry: rules.Entry{ID: "abuse"}, Action: rules.Deny, Address: "127.0.0.1"})
 	})
-	n := nodetest.Start(t, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 5s\n}", userSite("2/24h"))
+	n := nodetest.Start(t, nodetest.InRedis(redis.Addr, "timeout 5s"), nodetest.UserSite("2/24h"))
 	n.MustGet(403, "/", "X-Api-Key: a")
 }
 
 // Without Redis the rules live in the files of the node, also after it was killed.
 func TestRulesInStorage(t *testing.T) {
-	n := nodetest.Start(t, "rules storage", userSite("2/24h"))
+	n := nodetest.Start(t, "rules storage", nodetest.UserSite("2/24h"))
 	if _, err := os.Stat(n.Storage + "/rate_limit"); err == nil {
 		t.Error("a node without rules has written some")
 	}
 	n.MustGet(200, "/", "X-Api-Key: a")
 	const deny = `{"action": "deny", "address": "127.0.0.1"}`
-	answer, err := n.Client.Post("http://"+n.Admin+"/rate_limit/access", "application/json", strings.NewReader(deny))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
+	n.MustAsk("POST", "access", deny)
 	n.MustGet(403, "/", "X-Api-Key: a")
 	n.Kill()
 	n.Restart()
@@ -152,15 +136,15 @@ func TestRulesInStorage(t *testing.T) {
 // Redis may lose them.
 func TestRulesOutliveRedisAndNodes(t *testing.T) {
 	redis := redistest.NewServer(t, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
-	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
-	n := nodetest.Start(t, options, userSite("2/24h"))
+	options := nodetest.InRedis(redis.Addr, "timeout 5s")
+	n := nodetest.Start(t, options, nodetest.UserSite("2/24h"))
 	o := newOperator(t, rulesIn(t, redis))
 	for _, id := range []string{"first", "second"} {
 		o.change(func(d *rules.Document) {
 			d.Access = append(d.Access, &rules.AccessEntry{Entry: rules.Entry{ID: id}, Action: rules.Deny, Address: "127.0.0.1"})
 		})
 	}
-	awaitStatus(t, n, 403, "a")
+	n.AwaitStatus(403, "a")
 	for _, warning := range []string{"use appendonly yes", "use maxmemory-policy volatile-ttl"} {
 		n.Await("a warning", func() bool { return strings.Contains(n.Logged(), warning) })
 	}
@@ -178,7 +162,7 @@ func TestRulesOutliveRedisAndNodes(t *testing.T) {
 	}
 	redis.Kill()
 	n.Restart()
-	awaitStatus(t, n, 403, "a") // from the copy, while Redis does not answer
+	n.AwaitStatus(403, "a") // from the copy, while Redis does not answer
 	redis.Restart()
 	store := rulesIn(t, redis)
 	n.Await("the rules in Redis", func() bool {
@@ -198,15 +182,15 @@ func TestRulesOutliveRedisAndNodes(t *testing.T) {
 // an empty Redis.
 func TestRulesMadeAnewStay(t *testing.T) {
 	redis := redistest.NewServer(t, "appendonly yes")
-	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
-	n := nodetest.Start(t, options, userSite("2/24h"))
+	options := nodetest.InRedis(redis.Addr, "timeout 5s")
+	n := nodetest.Start(t, options, nodetest.UserSite("2/24h"))
 	old := newOperator(t, rulesIn(t, redis))
 	for range 3 {
 		old.change(func(d *rules.Document) {
 			d.Access = []*rules.AccessEntry{{Entry: rules.Entry{ID: "old"}, Action: rules.Deny, Address: "127.0.0.1"}}
 		})
 	}
-	awaitStatus(t, n, 403, "a")
+	n.AwaitStatus(403, "a")
 	if err := old.w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +204,7 @@ func TestRulesMadeAnewStay(t *testing.T) {
 		})
 	})
 	n.Restart()
-	awaitStatus(t, n, 200, "a")
+	n.AwaitStatus(200, "a")
 	if v, err := rulesIn(t, redis).Latest(t.Context()); err != nil || v.Number != 1 || len(v.Document.Overrides) != 1 {
 		t.Errorf("the newest version = %+v, %v, want that which was made anew", v, err)
 	}
@@ -232,17 +216,12 @@ func TestRulesMadeAnewStay(t *testing.T) {
 // A reset at one node ends the denials that the others repeat by themselves.
 func TestResetReachesAllNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, 2, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 5s\n}", userSite("2/24h"))
+	nodes := nodetest.StartAll(t, 2, nodetest.InRedis(redis.Addr, "timeout 5s"), nodetest.UserSite("2/24h"))
 	for _, n := range nodes {
-		awaitStatus(t, n, 429, "a")
+		n.AwaitStatus(429, "a")
 	}
-	resp, err := nodes[0].Client.Post("http://"+nodes[0].Admin+"/rate_limit/zones/user/reset", "application/json",
-		strings.NewReader(`{"key": "a"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if took := awaitStatus(t, nodes[1], 200, "a"); took > 5*time.Second {
+	nodes[0].MustAsk("POST", "zones/user/reset", `{"key": "a"}`)
+	if took := nodes[1].AwaitStatus(200, "a"); took > 5*time.Second {
 		t.Errorf("the other node admits the key after %v, want less than 5 s", took)
 	}
 }

@@ -2,8 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -15,17 +13,9 @@ import (
 // ask sends GET to the admin API of a node.
 func ask(t *testing.T, n *nodetest.Node, path string, answer any) {
 	t.Helper()
-	resp, err := http.Get("http://" + n.Admin + "/rate_limit/" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = json.Unmarshal(body, answer)
-	}
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("GET %s = %d %s, %v", path, resp.StatusCode, body, err)
+	text := n.MustAsk("GET", path, "")
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
+		t.Fatalf("GET %s = %s, %v", path, text, err)
 	}
 }
 
@@ -58,8 +48,8 @@ func top(t *testing.T, n *nodetest.Node, query string) (keys []string, answer to
 // all nodes list, so that a key which is spread over them comes first.
 func TestTopOfNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, 2, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 5s\n}",
-		strings.Replace(userSite("100/24h"), "rate_limit {", "rate_limit {\n\tlog_key", 1))
+	nodes := nodetest.StartAll(t, 2, nodetest.InRedis(redis.Addr, "timeout 5s"),
+		strings.Replace(nodetest.UserSite("100/24h"), "rate_limit {", "rate_limit {\n\tlog_key", 1))
 	for key, requests := range map[string][2]int{"a": {100, 0}, "b": {0, 120}, "both": {90, 90}} {
 		for i, n := range nodes {
 			for range requests[i] {

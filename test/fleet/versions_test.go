@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -21,7 +20,7 @@ func TestTwoVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	redis := redistest.NewServer(t)
-	options := onServer(redis) + "\nrules redis"
+	options := nodetest.InRedis(redis.Addr, "timeout 5s") + "\nrules redis"
 	var zones strings.Builder
 	for zone, algorithm := range algorithms {
 		fmt.Fprintf(&zones, "\t\tzone %s {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit 20/24h\n\t\t\talgorithm %s\n\t\t\tmatch {\n"+
@@ -55,8 +54,10 @@ func TestTwoVersions(t *testing.T) {
 		n.Restart()
 	}
 	spend("before", 20, a, b)
-	n := a
-	n.Await("an override", func() bool { return override(t, n, "kept") })
+	a.Await("an override", func() bool {
+		status, _ := a.Ask("POST", "overrides", `{"zone":"fixed","key":"kept","limit":"block","expires_in":"1h"}`)
+		return status == 201
+	})
 	upgrade(b)
 	spend("before", 0, a)
 	spend("meanwhile", 20, a)
@@ -83,17 +84,4 @@ func TestTwoVersions(t *testing.T) {
 			t.Errorf("a node has logged an error:\n%s", n.Logged())
 		}
 	}
-}
-
-// override blocks a key of the zone fixed for all nodes.
-func override(t *testing.T, n *nodetest.Node, key string) (done bool) {
-	t.Helper()
-	resp, err := n.Client.Post("http://"+n.Admin+"/rate_limit/overrides", "application/json",
-		strings.NewReader(fmt.Sprintf(`{"zone":"fixed","key":%q,"limit":"block","expires_in":"1h"}`, key)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	<-time.After(10 * time.Millisecond)
-	return resp.StatusCode == 201
 }

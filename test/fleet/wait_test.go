@@ -48,7 +48,7 @@ func TestWait(t *testing.T) {
 			defer upstream.Close()
 			options := inMemory
 			if test.redis {
-				options = "redis {\n\taddress " + redistest.NewServer(t).Addr + "\n\ttimeout 1s\n}"
+				options = nodetest.InRedis(redistest.NewServer(t).Addr, "timeout 1s")
 			}
 			nodes := nodetest.StartAll(t, test.nodes, options, `
 	rate_limit {

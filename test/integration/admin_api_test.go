@@ -341,7 +341,7 @@ func TestBrowsersCannotSwitchEmergency(t *testing.T) {
 		{"Origin: null"},
 		{"Sec-Fetch-Mode: no-cors", "Origin: http://" + adminAddr},
 		{"Sec-Fetch-Mode: cors"},
-		{"Host: attacker.example:" + port(adminAddr)},
+		{"Host: attacker.example:" + redistest.Port(adminAddr)},
 		{"Host: attacker.example"},
 	} {
 		for _, method := range []string{"POST", "DELETE", "GET", "OPTIONS"} {

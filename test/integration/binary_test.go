@@ -31,7 +31,7 @@ func TestBuiltCaddy(t *testing.T) {
 	write := func(limit string) {
 		t.Helper()
 		text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n}\nhttp://:%s {\n%s\n}\n",
-			admin, port(g.addr), zoneSite("limit "+limit))
+			admin, redistest.Port(g.addr), zoneSite("limit "+limit))
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

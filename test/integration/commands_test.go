@@ -122,7 +122,7 @@ func TestCommandsOnUnixSocket(t *testing.T) {
 	g := &gateway{t: t, addr: redistest.FreeAddr()}
 	socket := filepath.Join(home, "admin.sock") // a short path, as sockets need
 	text := fmt.Sprintf("{\n\tadmin unix/%s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n}\n"+
-		"http://:%s {\n%s\n}\n", socket, s.dir, port(g.addr), zoneSite("limit 5/1h"))
+		"http://:%s {\n%s\n}\n", socket, s.dir, redistest.Port(g.addr), zoneSite("limit 5/1h"))
 	if err := os.WriteFile(filepath.Join(s.dir, "Caddyfile"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,13 @@ package integration
 import (
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // onOurPort returns an example with its port replaced by the gateway's.
 func (g *gateway) onOurPort(example string) string {
-	return strings.Replace(example, ":80", ":"+port(g.addr), 1)
+	return strings.Replace(example, ":80", ":"+redistest.Port(g.addr), 1)
 }
 
 // mustLoadHandlers loads a JSON configuration of one server with these handlers, followed by one

@@ -73,7 +73,7 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 	fmt.Fprintf(&b, "\tservers {\n\t\tprotocols h1\n\t\tmax_header_size 1MiB\n\t\ttrusted_proxies static 127.0.0.0/8\n\t}\n")
 	fmt.Fprintf(&b, "%s\n}\n", options)
 	for i, site := range sites {
-		fmt.Fprintf(&b, "http://:%s {\n%s\n}\n", port([]string{g.addr, g.second}[i]), site)
+		fmt.Fprintf(&b, "http://:%s {\n%s\n}\n", redistest.Port([]string{g.addr, g.second}[i]), site)
 	}
 	return b.String()
 }
@@ -84,11 +84,6 @@ func (g *gateway) reload(site string) {
 	g.t.Helper()
 	g.addr = redistest.FreeAddr()
 	g.mustLoad(g.caddyfile("", site))
-}
-
-func port(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
 }
 
 // mustLoad loads a Caddyfile.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // userZone returns a directive with a zone that counts users, and these lines in the zone and in
@@ -83,7 +85,7 @@ func TestUnusedErrorPage(t *testing.T) {
 func TestRoutesBelongToSites(t *testing.T) {
 	g := newGateway(t)
 	site := func(host, directives string) string {
-		return fmt.Sprintf("http://%s:%s {\n%s\n}\n", host, port(g.addr), directives)
+		return fmt.Sprintf("http://%s:%s {\n%s\n}\n", host, redistest.Port(g.addr), directives)
 	}
 	const page = "\nhandle_errors 429 {\nrespond slow\n}\n"
 	zone := func(name, inZone, inDirective string) string {
@@ -91,7 +93,7 @@ func TestRoutesBelongToSites(t *testing.T) {
 	}
 	const byPlan = "tier {vars.plan} {\npro 50/1h\n}"
 	g.mustLoad(g.caddyfile("") + "&(limited) {\n" + zone("named", byPlan, "") + "}\n" +
-		site("a.example:"+port(g.addr)+", http://b.example", zone("ab", "", "")+page) +
+		site("a.example:"+redistest.Port(g.addr)+", http://b.example", zone("ab", "", "")+page) +
 		site("c.example", "vars plan {header.X-Plan}\n"+zone("c", "", "reject error")+page) +
 		site("d.example", zone("d", byPlan, "")) +
 		site("e.example", "vars plan {header.X-Plan}\ninvoke limited"+page))

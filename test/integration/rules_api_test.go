@@ -332,12 +332,12 @@ func TestRulesBrowsersCanChangeNothing(t *testing.T) {
 	g := serve(t, rulesZone)
 	check(g, "Origin: http://attacker.example")
 	check(g, "Origin: null")
-	check(g, "Host: attacker.example:"+port(adminAddr))
-	check(g, "Host: attacker.example:"+port(adminAddr), "Origin: http://attacker.example:"+port(adminAddr))
+	check(g, "Host: attacker.example:"+redistest.Port(adminAddr))
+	check(g, "Host: attacker.example:"+redistest.Port(adminAddr), "Origin: http://attacker.example:"+redistest.Port(adminAddr))
 	check(g, "Sec-Fetch-Mode: no-cors", "Origin: http://"+adminAddr)
 
-	rebound := "attacker.example:" + port(adminAddr)
-	g.mustLoad(strings.Replace(g.caddyfile("", rulesZone), "admin "+adminAddr, "admin loopback/:"+port(adminAddr), 1))
+	rebound := "attacker.example:" + redistest.Port(adminAddr)
+	g.mustLoad(strings.Replace(g.caddyfile("", rulesZone), "admin "+adminAddr, "admin loopback/:"+redistest.Port(adminAddr), 1))
 	check(g, "Origin: http://attacker.example")
 	check(g, "Host: "+rebound, "Origin: http://"+rebound)
 	if len(g.logged("admin endpoint on open interface; host checking disabled")) == 0 {

@@ -1,16 +1,12 @@
 package monitoring
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -93,58 +89,10 @@ var aloneSite = fmt.Sprintf(`	rate_limit {
 	}`, manyZones)
 
 // fleetSite limits by API key, and has a zone that on_outage admits.
-func fleetSite(limit string) string {
-	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit +
-		"\n\t\t\ton_outage open\n\t\t}\n\t}"
-}
+func fleetSite(limit string) string { return nodetest.UserSite(limit + "\n\t\t\ton_outage open") }
 
-// A load sends requests to a node until its test stops it, 100 per second at most.
-type load struct {
-	stop context.CancelFunc
-	done sync.WaitGroup
-}
-
-// start starts to send what request makes of the number of each request.
-func start(n *nodetest.Node, request func(i int) (path, header string)) *load {
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{stop: cancel}
-	l.done.Go(func() {
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for i := 0; ctx.Err() == nil; i++ {
-			path, header := request(i)
-			_, _, _ = n.Get(path, header) // metrics show what became of it
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-			}
-		}
-	})
-	return l
-}
-
-func (l *load) end() {
-	l.stop()
-	l.done.Wait()
-}
-
-// post sends JSON to the admin API of a node.
-func post(t *testing.T, n *nodetest.Node, method, path, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.Admin+"/rate_limit/"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := n.Client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode/100 != 2 {
-		t.Fatalf("%s %s = %d %s", method, path, resp.StatusCode, text)
-	}
-}
+// pace is the time between two requests of a load.
+const pace = 10 * time.Millisecond
 
 // rulesKey is where Redis has the rules, and the channel on which nodes learn of new ones.
 const rulesKey = "rl:{rules}:versions"
@@ -177,7 +125,7 @@ func TestFleet(t *testing.T) {
 	redis := redistest.NewServer(t)
 	proxy := redistest.NewProxy(t, redis.Addr)
 	sentinel := redistest.NewSentinel(t)
-	options := "redis {\n\taddress " + proxy.Addr + "\n}\nbreaker {\n\tprobe_every 100ms\n\tprobes 1\n}"
+	options := nodetest.InRedis(proxy.Addr) + "\nbreaker {\n\tprobe_every 100ms\n\tprobes 1\n}"
 	fleet := nodetest.StartAll(t, 2, options, fleetSite("100000/1h"))
 	watched := nodetest.Start(t, "redis sentinel {\n\taddress "+strings.Join(sentinel.Addrs, " ")+"\n\tmaster_name "+
 		sentinel.MasterName+"\n}", fleetSite("100000/1h"))
@@ -204,18 +152,18 @@ func TestFleet(t *testing.T) {
 	}
 
 	t.Log("what clients do")
-	loads := []*load{
-		start(alone, func(i int) (string, string) { return "/", fmt.Sprint("X-Api-Key: flood", i) }),
-		start(alone, func(int) (string, string) { return "/user", "Authorization: Basic YWxpY2U6c2VjcmV0" }),
-		start(alone, func(int) (string, string) { return "/nobody", "X-Api-Key: a" }),
-		start(alone, func(int) (string, string) { return "/small", "X-Api-Key: a" }),
-		start(alone, func(i int) (string, string) {
+	loads := []func(){ // each stops one
+		alone.Send(pace, func(i int) (string, string) { return "/", fmt.Sprint("X-Api-Key: flood", i) }),
+		alone.Send(pace, func(int) (string, string) { return "/user", "Authorization: Basic YWxpY2U6c2VjcmV0" }),
+		alone.Send(pace, func(int) (string, string) { return "/nobody", "X-Api-Key: a" }),
+		alone.Send(pace, func(int) (string, string) { return "/small", "X-Api-Key: a" }),
+		alone.Send(pace, func(i int) (string, string) {
 			return "/odd?k=" + []string{"a", "bad_1", "1&k=2"}[i%3], "X-Tier: gold"
 		}),
-		start(fleet[0], func(int) (string, string) { return "/", "X-Api-Key: a" }),
+		fleet[0].Send(pace, func(int) (string, string) { return "/", "X-Api-Key: a" }),
 	}
-	post(t, fleet[0], "POST", "overrides", `{"zone": "user", "key": "b", "multiplier": 2}`)
-	post(t, alone, "POST", "emergency", `{"limit": "100000/1s", "expires_in": "15m"}`)
+	fleet[0].MustAsk("POST", "overrides", `{"zone": "user", "key": "b", "multiplier": 2}`)
+	alone.MustAsk("POST", "emergency", `{"limit": "100000/1s", "expires_in": "15m"}`)
 	fleet[1].Reload(options, fleetSite("90000/1h"))
 	for _, s := range sentinel.Sentinels {
 		s.Pause()
@@ -236,14 +184,14 @@ func TestFleet(t *testing.T) {
 	_, _, _ = alone.Get("/lost")
 	byClients := []string{"RateLimitPlaceholderUnprovided", "RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
 	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitRedisLookupFailing")...)
-	for _, l := range loads[:5] {
-		l.end()
+	for _, stop := range loads[:5] {
+		stop()
 	}
 	proxy.Delay(0)
 	for _, s := range sentinel.Sentinels {
 		s.Resume()
 	}
-	post(t, alone, "DELETE", "emergency", "")
+	alone.MustAsk("DELETE", "emergency", "")
 
 	t.Log("another program has overwritten the rules")
 	ctx := t.Context()
@@ -271,7 +219,7 @@ func TestFleet(t *testing.T) {
 		p.await("closed breakers", func() bool { return len(p.query("caddy_rate_limit_breaker_state > 0")) == 0 })
 	}
 	fires("RateLimitBreakerFlapping")
-	loads[5].end()
+	loads[5]()
 	alone.Reload("decisions log", strings.Replace(aloneSite, "{jwt.sub}", "{header.X-Api-Key}", 1))
 	p.await("the end of all alerts", func() bool { return len(p.firing()) == 0 })
 

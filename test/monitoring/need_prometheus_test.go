@@ -2,10 +2,10 @@ package monitoring
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
 // Each row runs need-prometheus.sh with its programs only. Package managers and sudo record their
@@ -41,50 +41,15 @@ func TestNeedPrometheusScript(t *testing.T) {
 			"installed prometheus 2.53.0", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for name, body := range tt.programs {
-				if name == "apt-get" || name == "dnf" || name == "sudo" {
-					body = `echo "` + name + ` $*" >>"$HERE/calls"` + "\n" + body
-				}
-				program(t, dir, name, body)
-			}
 			for _, name := range []string{"prometheus", "promtool"} {
-				program(t, dir, name+"-new", version(name, "2.53.0"))
+				tt.programs[name+"-new"] = version(name, "2.53.0")
 			}
-			for _, name := range []string{"sed", "env", "true", "cp", "rm", "sh", "sort", "head", "chmod"} {
-				real, err := exec.LookPath(name)
-				if err == nil {
-					err = os.Symlink(real, filepath.Join(dir, name))
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			policy := filepath.Join(dir, "policy-rc.d")
-			cmd := exec.Command("/bin/sh", "need-prometheus.sh")
-			cmd.Env = []string{"PATH=" + dir, "HERE=" + dir, "NEED_PROMETHEUS_POLICY=" + policy}
-			out, err := cmd.CombinedOutput()
-			helps := strings.Contains(string(out), "https://prometheus.io")
-			if (err != nil) != tt.fails || helps != tt.fails {
-				t.Errorf("error = %v, want one with a place to get Prometheus from: %v\n%s", err, tt.fails, out)
-			}
-			if (tt.prints == "" && len(out) > 0) || !strings.Contains(string(out), tt.prints) {
-				t.Errorf("it prints %q, want %q", out, tt.prints)
-			}
-			if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); string(calls) != tt.calls { // no file: no calls
-				t.Errorf("calls:\n%s\nwant:\n%s", calls, tt.calls)
-			}
+			m := scripttest.New(t, []string{"sed", "env", "true", "cp", "rm", "sh", "sort", "head", "chmod"}, tt.programs)
+			policy := filepath.Join(m.Here, "policy-rc.d")
+			m.CheckNeeds("need-prometheus.sh", tt.fails, "https://prometheus.io", tt.prints, tt.calls, "NEED_PROMETHEUS_POLICY="+policy)
 			if _, err := os.Stat(policy); err == nil {
 				t.Error("it leaves its policy behind")
 			}
 		})
-	}
-}
-
-// program writes a program into a directory.
-func program(t *testing.T, dir, name, body string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,16 +1,12 @@
 package nodetest
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -128,39 +124,11 @@ func StartAll(t *testing.T, size int, options, site string) []*Node {
 	return nodes
 }
 
-// Metric returns the sum of the series with a name and labels, 0 if there is none.
-func (n *Node) Metric(series string) float64 {
-	n.t.Helper()
-	resp, err := n.Client.Get("http://" + n.Admin + "/metrics")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	sum := 0.0
-	for line := range strings.Lines(string(text)) {
-		end := strings.LastIndexByte(line, ' ')
-		if end < 0 || !Matches(line[:end], series) {
-			continue
-		}
-		f, err := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64)
-		if err != nil {
-			n.t.Fatal(err)
-		}
-		sum += f
-	}
-	return sum
-}
-
 // write writes the node's Caddyfile.
 func (n *Node) write(options, site string) {
 	n.t.Helper()
-	_, port, _ := net.SplitHostPort(n.Addr)
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tshutdown_delay %v\n"+
-		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, port, site)
+		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, redistest.Port(n.Addr), site)
 	if err := os.WriteFile(n.Config, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
@@ -199,38 +167,6 @@ func (n *Node) Logged() string {
 		n.t.Fatal(err)
 	}
 	return string(text)
-}
-
-// Get requests a path, with headers as "Name: value".
-func (n *Node) Get(path string, headers ...string) (status int, header http.Header, err error) {
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+n.Addr+path, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	for _, line := range headers {
-		name, value, _ := strings.Cut(line, ": ")
-		req.Header.Add(name, value)
-	}
-	resp, err := n.Client.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, resp.Header, err
-}
-
-// MustGet is Get for a response that must have this status.
-func (n *Node) MustGet(status int, path string, headers ...string) http.Header {
-	n.t.Helper()
-	got, header, err := n.Get(path, headers...)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if got != status {
-		n.t.Errorf("GET %s with %v = %d, want %d; headers %v", path, headers, got, status, header)
-	}
-	return header
 }
 
 // PID returns the number of the node's process.

@@ -215,7 +215,7 @@ func startFleet(t *testing.T, size int) ([]*nodetest.Node, *redistest.Server) {
 }
 
 func redisOptions(redis *redistest.Server) string {
-	return "redis {\n\taddress " + redis.Addr + "\n}\nbreaker {\n\tprobe_every 100ms\n}"
+	return nodetest.InRedis(redis.Addr) + "\nbreaker {\n\tprobe_every 100ms\n}"
 }
 
 // site returns a site with a page that may change, and a zone by API key with a limit.

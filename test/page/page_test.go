@@ -28,7 +28,7 @@ const hostile = `<img src=x onerror="window.hacked=1">` + "\u202eevil\u200b"
 func TestOperatorHelpsCustomer(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 2)
-	exhaust(t, nodes[0], "sk_pro_7")
+	nodes[0].AwaitStatus(429, "sk_pro_7")
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/")
 	b.awaitLive()
 	b.awaitText(".health", "2\n")
@@ -47,21 +47,21 @@ func TestOperatorHelpsCustomer(t *testing.T) {
 	b.fill("dialog", "Your name", "alice")
 	b.confirm("Add override")
 	for _, n := range nodes {
-		awaitStatus(n, http.StatusOK, "sk_pro_7")
+		n.AwaitStatus(http.StatusOK, "sk_pro_7")
 	}
 	b.awaitText(".key-detail", "× 2")
 	b.awaitText(".key-detail", "by alice")
 	b.awaitText(".timeline tr", "Override made")
 	b.awaitText(".timeline tr", "alice")
 	b.awaitText(".timeline .bad", "Rejected")
-	exhaust(t, nodes[0], "sk_pro_7")
+	nodes[0].AwaitStatus(429, "sk_pro_7")
 
 	b.choose("Overrides")
 	b.awaitText("td", "launch day")
 	b.click("td button.quiet", "End")
 	b.confirm("End it")
 	b.awaitText("main", "There are none.")
-	awaitStatus(nodes[1], http.StatusTooManyRequests, "sk_pro_7")
+	nodes[1].AwaitStatus(http.StatusTooManyRequests, "sk_pro_7")
 
 	b.choose("Rules")
 	b.awaitText("tr", "in force")
@@ -79,7 +79,7 @@ func TestOperatorHelpsCustomer(t *testing.T) {
 func TestHostileKey(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)
-	exhaust(t, nodes[0], hostile)
+	nodes[0].AwaitStatus(429, hostile)
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/#keys")
 	b.fill("main form", "Zone", "user")
 	b.awaitText("td", "onerror")
@@ -238,19 +238,6 @@ func TestPageOfAdminEndpoint(t *testing.T) {
 	if resp.StatusCode != http.StatusNotFound {
 		t.Errorf("a request without the secret = %s, want 404", resp.Status)
 	}
-}
-
-// exhaust sends requests of a key until it is rejected.
-func exhaust(t *testing.T, n *nodetest.Node, key string) {
-	t.Helper()
-	awaitStatus(n, http.StatusTooManyRequests, key)
-}
-
-func awaitStatus(n *nodetest.Node, status int, key string) {
-	n.Await(fmt.Sprintf("status %d of %q", status, key), func() bool {
-		got, _, err := n.Get("/", "X-Api-Key: "+key)
-		return err == nil && got == status
-	})
 }
 
 // traffic sends requests of some keys to nodes until the test ends.

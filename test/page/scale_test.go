@@ -1,9 +1,7 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,9 +48,8 @@ func joinFleet(t *testing.T, redis *redistest.Server, members int) {
 }
 
 // putOverrides writes that many overrides by one request.
-func putOverrides(t *testing.T, n *nodetest.Node, count int) {
-	t.Helper()
-	var body bytes.Buffer
+func putOverrides(n *nodetest.Node, count int) {
+	var body strings.Builder
 	body.WriteString(`{"overrides":[`)
 	for i := range count {
 		if i > 0 {
@@ -61,20 +58,7 @@ func putOverrides(t *testing.T, n *nodetest.Node, count int) {
 		fmt.Fprintf(&body, `{"id":"o%d","zone":"zone%02d","key":"k%d","limit":"9/1h"}`, i, i%manyZones, i)
 	}
 	body.WriteString(`]}`)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+n.Admin+"/rate_limit/rules", &body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("If-Match", "*")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if answer, _ := io.ReadAll(io.LimitReader(resp.Body, 500)); resp.StatusCode != http.StatusOK {
-		t.Fatalf("the rules = %s: %s", resp.Status, answer)
-	}
+	n.MustAsk(http.MethodPut, "rules", body.String())
 }
 
 // The page works with many nodes, zones and overrides: the server sorts and pages, and the page shows
@@ -84,7 +68,7 @@ func TestMany(t *testing.T) {
 	redis := redistest.NewServer(t)
 	joinFleet(t, redis, manyNodes-1)
 	n := nodetest.StartAll(t, 1, redisOptions(redis), manyZonesSite())[0]
-	putOverrides(t, n, manyOverrides)
+	putOverrides(n, manyOverrides)
 	for range 60 { // the limits of the zones are 10 to 59
 		if _, _, err := n.Get("/", "X-Api-Key: k"); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func TestSecretKeyInThreeInteractions(t *testing.T) {
 	redis := redistest.NewServer(t)
 	n := nodetest.StartAll(t, 1, redisOptions(redis), siteWith("", "10/1h"))[0]
 	const key = "sk_live_4711_0815"
-	exhaust(t, n, key)
+	n.AwaitStatus(429, key)
 	b := open(t, newBrowser(t), "http://"+n.Addr+"/rate_limit/#keys")
 	b.awaitLive()
 	b.fill("main form", "Zone", "user")
@@ -44,7 +44,7 @@ func TestSecretKeyInThreeInteractions(t *testing.T) {
 	b.click(".key-detail button.primary", "Add override") // 2
 	b.awaitText("dialog .diff", "multiplier")
 	b.confirm("Add override") // 3
-	awaitStatus(n, http.StatusOK, key)
+	n.AwaitStatus(http.StatusOK, key)
 	b.awaitText(".key-detail", "× 2")
 	b.awaitText(".timeline tr", "Override made")
 
@@ -58,7 +58,7 @@ func TestHashOfLog(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
 	n := nodetest.StartAll(t, 1, redisOptions(redis), siteWith("", "10/1h"))[0]
-	exhaust(t, n, "sk_live_4711_0815")
+	n.AwaitStatus(429, "sk_live_4711_0815")
 	_, hash, found := strings.Cut(n.Logged(), `"key_hash":"`)
 	if !found {
 		t.Fatalf("the log has no hash of a key: %s", n.Logged())
@@ -75,7 +75,7 @@ func TestHashOfLog(t *testing.T) {
 func TestExplainForm(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)
-	exhaust(t, nodes[0], "sk_pro_7")
+	nodes[0].AwaitStatus(429, "sk_pro_7")
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/#explain")
 	b.awaitLive()
 	b.explain("/export", "X-Api-Key: sk_pro_7")

@@ -2,10 +2,11 @@ package pgtest
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
 // Each row runs need-postgres.sh with its programs only. Package managers and sudo record their
@@ -46,36 +47,10 @@ func TestNeedPostgresScript(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir, system := t.TempDir(), t.TempDir()
+			system := t.TempDir()
 			tt.programs["initdb17"], tt.programs["postgres17"] = "", version("17.1")
-			for name, body := range tt.programs {
-				if name == "apt-get" || name == "dnf" || name == "brew" || name == "sudo" {
-					body = `echo "` + name + ` $*" >>"$HERE/calls"` + "\n" + body
-				}
-				script(t, dir, name, body)
-			}
-			for _, name := range []string{"sed", "env", "true", "touch", "mkdir", "cp", "rm", "sh"} {
-				real, err := exec.LookPath(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(real, filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			cmd := exec.Command("/bin/sh", "need-postgres.sh")
-			cmd.Env = []string{"PATH=" + dir, "HERE=" + dir, "NEED_POSTGRES_ROOT=" + system}
-			out, err := cmd.CombinedOutput()
-			helps := strings.Contains(string(out), "https://www.postgresql.org")
-			if (err != nil) != tt.fails || helps != tt.fails {
-				t.Errorf("error = %v, want one with a place to get PostgreSQL from: %v", err, tt.fails)
-			}
-			if (tt.prints == "" && len(out) > 0) || !strings.Contains(string(out), tt.prints) {
-				t.Errorf("it prints %q, want %q", out, tt.prints)
-			}
-			if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); string(calls) != tt.calls { // no file: no calls
-				t.Errorf("calls:\n%s\nwant:\n%s", calls, tt.calls)
-			}
+			m := scripttest.New(t, []string{"sed", "env", "true", "touch", "mkdir", "cp", "rm", "sh"}, tt.programs)
+			m.CheckNeeds("need-postgres.sh", tt.fails, "https://www.postgresql.org", tt.prints, tt.calls, "NEED_POSTGRES_ROOT="+system)
 			if left, _ := filepath.Glob(system + "/etc/*/*/*"); len(left) > 0 {
 				t.Errorf("it leaves %v behind", left)
 			}
@@ -99,8 +74,8 @@ func TestFindPrograms(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			script(t, filepath.Join(dir, folder), "initdb", "")
-			script(t, filepath.Join(dir, folder), "postgres", "echo 'postgres (PostgreSQL) "+version+"'")
+			scripttest.Write(t, filepath.Join(dir, folder, "initdb"), "")
+			scripttest.Write(t, filepath.Join(dir, folder, "postgres"), "echo 'postgres (PostgreSQL) "+version+"'")
 		}
 		got, err := findPrograms(filepath.Join(dir, "path"), []string{filepath.Join(dir, "lib", "*")})
 		if err != nil {
@@ -110,13 +85,5 @@ func TestFindPrograms(t *testing.T) {
 		} else if got != filepath.Join(dir, tt.want) {
 			t.Errorf("%v: found in %s, want %s", tt.versions, got, tt.want)
 		}
-	}
-}
-
-// script writes a program into a directory.
-func script(t *testing.T, dir, name, body string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetlimit/fleetlimit/test/certtest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -94,16 +94,12 @@ func (s *Server) prepare(options []string) error {
 	if printed, err := out.CombinedOutput(); err != nil {
 		return fmt.Errorf("pgtest: initdb: %w:\n%s", err, printed)
 	}
-	_, port, err := net.SplitHostPort(s.Addr)
-	if err != nil {
-		return err
-	}
-	certificate, key, err := newCertificate()
+	certificate, key, err := certtest.New()
 	if err != nil {
 		return err
 	}
 	s.Authority = filepath.Join(s.dir, dataDir, "server.crt")
-	lines := settings + "port = " + port + "\n" + strings.Join(options, "\n") + "\n"
+	lines := settings + "port = " + redistest.Port(s.Addr) + "\n" + strings.Join(options, "\n") + "\n"
 	for name, text := range map[string][]byte{
 		"postgresql.conf": []byte(lines), "pg_hba.conf": []byte(access), "server.crt": certificate, "server.key": key,
 	} {

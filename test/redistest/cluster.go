@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +81,7 @@ func (c *Cluster) join() error {
 			errs = append(errs, s.client.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err())
 		}
 		for _, other := range c.Servers[:i] { // all pairs, because gossip takes seconds
-			_, port, _ := net.SplitHostPort(other.Addr)
-			errs = append(errs, s.client.Do(ctx, "cluster", "meet", host, port, other.bus).Err())
+			errs = append(errs, s.client.Do(ctx, "cluster", "meet", host, Port(other.Addr), other.bus).Err())
 		}
 	}
 	for i, s := range c.Servers[primaries:] {
@@ -254,27 +252,36 @@ func (c *Cluster) AwaitHealthy() {
 	}
 }
 
-// Proxies puts a proxy before each server, in the order of Servers, and returns when all servers
-// announce the addresses of the proxies. Clients then reach them there, and Addrs are those.
+// Proxies puts a proxy before each server, in the order of Servers. See Announce.
 func (c *Cluster) Proxies() []*Proxy {
 	c.t.Helper()
-	proxies := make([]*Proxy, len(c.Servers))
+	proxies, addrs := make([]*Proxy, len(c.Servers)), make([]string, len(c.Servers))
 	for i, s := range c.Servers {
 		proxies[i] = NewProxy(c.t, s.Addr)
-		c.Addrs[i] = proxies[i].Addr
-		_, port, _ := net.SplitHostPort(c.Addrs[i])
-		err := s.client.ConfigSet(c.t.Context(), "cluster-announce-port", port).Err()
-		if err == nil {
-			err = s.client.ConfigRewrite(c.t.Context()).Err() // for a restart
-		}
-		if err != nil {
-			c.t.Fatal(err)
+		addrs[i] = proxies[i].Addr
+	}
+	if err := c.Announce(addrs); err != nil {
+		c.t.Fatalf("redistest: putting proxies before a cluster: %v", err)
+	}
+	return proxies
+}
+
+// Announce has the servers announce other loopback addresses, in the order of Servers, and returns
+// when all know of them. Clients then reach the servers there, and Addrs are those.
+func (c *Cluster) Announce(addrs []string) error {
+	c.Addrs = addrs
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for i, s := range c.Servers {
+		err := s.client.ConfigSet(ctx, "cluster-announce-port", Port(addrs[i])).Err()
+		if err = errors.Join(err, s.client.ConfigRewrite(ctx).Err()); err != nil { // for a restart
+			return err
 		}
 	}
-	err := until(func(ctx context.Context) error {
+	return until(func(ctx context.Context) error {
 		return errors.Join(c.healthy(ctx), group(c.Servers).each(func(s *Server) error {
 			nodes, err := s.client.ClusterNodes(ctx).Result()
-			for _, addr := range c.Addrs {
+			for _, addr := range addrs {
 				if err == nil && !strings.Contains(nodes, " "+addr+"@") {
 					err = fmt.Errorf("%s does not see %s", s.Addr, addr)
 				}
@@ -282,10 +289,6 @@ func (c *Cluster) Proxies() []*Proxy {
 			return err
 		}))
 	})
-	if err != nil {
-		c.t.Fatalf("redistest: putting proxies before a cluster: %v", err)
-	}
-	return proxies
 }
 
 // MoveSlot moves a slot with its keys from one primary to another. The keys move one by one, and
@@ -301,7 +304,6 @@ func (c *Cluster) MoveSlot(slot int, from, to *Server, moved func()) {
 	}
 	do(to, "cluster", "setslot", slot, "importing", from.nodeID)
 	do(from, "cluster", "setslot", slot, "migrating", to.nodeID)
-	_, port, _ := net.SplitHostPort(to.Addr)
 	for {
 		keys, err := from.client.ClusterGetKeysInSlot(ctx, slot, 1).Result()
 		if err != nil {
@@ -310,7 +312,7 @@ func (c *Cluster) MoveSlot(slot int, from, to *Server, moved func()) {
 		if len(keys) == 0 {
 			break
 		}
-		do(from, "migrate", host, port, keys[0], 0, 5000)
+		do(from, "migrate", host, Port(to.Addr), keys[0], 0, 5000)
 		moved()
 	}
 	do(to, "cluster", "setslot", slot, "node", to.nodeID)

@@ -2,11 +2,11 @@ package redistest
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
 // Each row runs need-redis.sh with its programs only. Package managers and sudo record their calls.
@@ -45,35 +45,8 @@ func TestNeedRedisScript(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for name, body := range tt.programs {
-				if name != "id" && name != "redis-server" {
-					body = `echo "` + name + ` $*" >>"$HERE/calls"` + "\n" + body
-				}
-				script(t, dir, name, body)
-			}
-			for _, name := range []string{"sed", "env", "true", "touch", "chmod"} {
-				real, err := exec.LookPath(name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(real, filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			cmd := exec.Command("/bin/sh", "need-redis.sh")
-			cmd.Env = []string{"PATH=" + dir, "HERE=" + dir}
-			out, err := cmd.CombinedOutput()
-			helps := strings.Contains(string(out), "https://packages.redis.io")
-			if (err != nil) != tt.fails || helps != tt.fails {
-				t.Errorf("error = %v, want one with a place to get Redis from: %v", err, tt.fails)
-			}
-			if (tt.prints == "" && len(out) > 0) || !strings.Contains(string(out), tt.prints) {
-				t.Errorf("it prints %q, want %q", out, tt.prints)
-			}
-			if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); string(calls) != tt.calls { // no file: no calls
-				t.Errorf("calls:\n%s\nwant:\n%s", calls, tt.calls)
-			}
+			m := scripttest.New(t, []string{"sed", "env", "true", "touch", "chmod"}, tt.programs)
+			m.CheckNeeds("need-redis.sh", tt.fails, "https://packages.redis.io", tt.prints, tt.calls)
 		})
 	}
 }
@@ -90,18 +63,10 @@ func TestFindBinaryChecksVersion(t *testing.T) {
 		dir := t.TempDir()
 		t.Setenv("PATH", dir)
 		if version != "" {
-			script(t, dir, "redis-server", version)
+			scripttest.Write(t, filepath.Join(dir, "redis-server"), version)
 		}
 		if _, err := findBinary(); !strings.Contains(fmt.Sprintf("%s", err), problem) {
 			t.Errorf("redis-server %q: error = %v, want %q in it", version, err, problem)
 		}
-	}
-}
-
-// script writes a program into a directory.
-func script(t *testing.T, dir, name, body string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -39,12 +39,21 @@ func claimBlock() (first int, l net.Listener) {
 
 // FreeAddr returns a loopback address with a free port. It never returns the same one again, and no
 // outgoing connection takes the port. FreeAddr panics when all ports are taken.
-func FreeAddr() string {
+func FreeAddr() string { return address(FreePort()) }
+
+// FreePort returns the port of FreeAddr.
+func FreePort() int {
 	port, err := freePort()
 	if err != nil {
 		panic(err)
 	}
-	return address(port)
+	return port
+}
+
+// Port returns the port of an address.
+func Port(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return port
 }
 
 func freePort() (int, error) {

@@ -50,7 +50,7 @@ func startSentinel(options ...string) (s *Sentinel, err error) {
 	if s.Primary, err = startServer(standalone, options...); err != nil {
 		return s, err
 	}
-	_, port, _ := net.SplitHostPort(s.Primary.Addr)
+	port := Port(s.Primary.Addr)
 	options = append([]string{"replicaof " + host + " " + port}, options...)
 	if s.Replica, err = startServer(standalone, options...); err != nil {
 		return s, err
@@ -92,8 +92,7 @@ func (s *Sentinel) healthy(ctx context.Context) error {
 	info, err := s.Replica.client.InfoMap(ctx, "replication").Result()
 	if err == nil && info["Replication"]["role"] == "master" {
 		// A former primary is back. The Sentinels make it a replica, but only after ten seconds.
-		_, port, _ := net.SplitHostPort(s.Primary.Addr)
-		err = errors.Join(errors.New("both servers are primary"), s.Replica.client.ReplicaOf(ctx, host, port).Err())
+		err = errors.Join(errors.New("both servers are primary"), s.Replica.client.ReplicaOf(ctx, host, Port(s.Primary.Addr)).Err())
 	}
 	return errors.Join(err, s.Replica.synced(ctx))
 }

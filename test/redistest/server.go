@@ -55,13 +55,21 @@ func (s *Server) Client() *redis.Client { return s.client }
 // Pause stops the process. Connections stay open and the system accepts new ones, but the server
 // does not answer.
 func (s *Server) Pause() {
+	s.t.Helper()
+	if err := s.TryPause(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// TryPause is Pause for a program that is not a test.
+func (s *Server) TryPause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.t.Helper()
-	if err := s.proc.pause(); err != nil {
-		s.t.Errorf("redistest: pausing %s: %v", s.Addr, err)
-	}
 	s.paused = true
+	if err := s.proc.pause(); err != nil {
+		return fmt.Errorf("redistest: pausing %s: %w", s.Addr, err)
+	}
+	return nil
 }
 
 // Resume continues a paused process, which then answers the commands that have arrived meanwhile.

@@ -16,13 +16,13 @@ import (
 func TestDecisionsUnrecorded(t *testing.T) {
 	server := pgtest.NewServer(t)
 	t.Setenv("RULES_DATABASE_URL", server.URL("postgres"))
-	zones := site("1/1h")
+	zones := nodetest.UserSite("1/1h")
 	for i := range 50 {
 		zones += fmt.Sprintf("\n\trate_limit {\n\t\tzone trial%d {\n\t\t\tkey all\n\t\t\tlimit block\n\t\t\tdry_run\n\t\t}\n\t}", i)
 	}
 	n := nodetest.Start(t, "rules postgres {env.RULES_DATABASE_URL}\ndecisions postgres", zones)
 	w := begin(t, "decisions-unrecorded.md", n)
-	awaitStatus(t, n, 429, "sk_live_1")
+	n.AwaitStatus(429, "sk_live_1")
 	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))
 	if err != nil {
 		t.Fatal(err)

@@ -25,40 +25,30 @@ func newRequest(t *testing.T, n *nodetest.Node, header string) *http.Request {
 	return req
 }
 
-// site limits by API key.
-func site(limit string) string {
-	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit + "\n\t\t}\n\t}"
-}
-
 // options count in a Redis.
 func options(addr string) string {
-	return "redis {\n\taddress " + addr + "\n}\nbreaker {\n\tprobe_every 100ms\n\tprobes 1\n}"
+	return nodetest.InRedis(addr) + "\nbreaker {\n\tprobe_every 100ms\n\tprobes 1\n}"
 }
 
 // inMemory counts in the memory of a node.
 const inMemory = "defaults {\n\theaders all\n}"
 
 // awaitHealthy waits until a node is ready, or is not.
-func awaitHealthy(t *testing.T, n *nodetest.Node, want bool) {
-	t.Helper()
+func awaitHealthy(n *nodetest.Node, want bool) {
 	n.Await("its health", func() bool {
-		resp, err := n.Client.Get("http://" + n.Admin + "/rate_limit/health/ready")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		return (resp.StatusCode == http.StatusOK) == want
+		status, _ := n.Ask(http.MethodGet, "health/ready", "")
+		return (status == http.StatusOK) == want
 	})
 }
 
 func TestRedisDown(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
-	n := nodetest.Start(t, options(redis.Addr), site("1000/1h"))
+	n := nodetest.Start(t, options(redis.Addr), nodetest.UserSite("1000/1h"))
 	w := begin(t, "redis-down.md", n)
-	awaitHealthy(t, n, true)
+	awaitHealthy(n, true)
 	redis.Kill()
-	awaitHealthy(t, n, false)
+	awaitHealthy(n, false)
 	if h := n.MustGet(200, "/", "X-Api-Key: a"); h.Get("X-RateLimit-Policy") != "degraded" {
 		t.Errorf("headers while Redis is down = %v, want degraded ones", h)
 	}
@@ -72,7 +62,7 @@ func TestRedisDown(t *testing.T) {
 		t.Errorf("exit code = %d, want 1", code)
 	}
 	redis.Restart()
-	awaitHealthy(t, n, true)
+	awaitHealthy(n, true)
 	w.has(w.next("caddy rate-limit health"), "status ok")
 }
 
@@ -84,9 +74,9 @@ func TestRedisSlow(t *testing.T) {
 	const delay = 20 // milliseconds
 	redis := redistest.NewServer(t, "slowlog-log-slower-than 0")
 	proxy := redistest.NewProxy(t, redis.Addr)
-	n := nodetest.Start(t, options(proxy.Addr), site("1000/1h"))
-	w := begin(t, "redis-slow.md", n, "redis-cli", "redis-cli -p "+port(redis.Addr))
-	awaitStatus(t, n, 200, "a")
+	n := nodetest.Start(t, options(proxy.Addr), nodetest.UserSite("1000/1h"))
+	w := begin(t, "redis-slow.md", n, "redis-cli", "redis-cli -p "+redistest.Port(redis.Addr))
+	n.AwaitStatus(200, "a")
 	latencyIn := func(printed string) float64 {
 		t.Helper()
 		found := latency.FindStringSubmatch(printed)
@@ -123,7 +113,7 @@ func TestRedisSlow(t *testing.T) {
 func TestHotKey(t *testing.T) {
 	t.Parallel()
 	const key = "sk_live_1"
-	n := nodetest.Start(t, inMemory, site("100/1h"))
+	n := nodetest.Start(t, inMemory, nodetest.UserSite("100/1h"))
 	w := begin(t, "hot-key.md", n)
 	for i := range 110 {
 		status(t, n, key)
@@ -143,15 +133,15 @@ func TestHotKey(t *testing.T) {
 		t.Errorf("status of the hot key = %d, want 429", code)
 	}
 	w.next("caddy rate-limit override add user " + key + " --multiplier 2")
-	awaitStatus(t, n, 200, key)
+	n.AwaitStatus(200, key)
 	w.next("caddy rate-limit override remove")
-	awaitStatus(t, n, 429, key)
+	n.AwaitStatus(429, key)
 	w.next("caddy rate-limit override add user " + key + " --limit 1/1s")
 	if h := n.MustGet(429, "/", "X-Api-Key: "+key); h.Get("X-RateLimit-Limit") != "1" {
 		t.Errorf("headers with the lower limit = %v, want a limit of 1", h)
 	}
 	w.next("caddy rate-limit access deny")
-	awaitStatus(t, n, 403, key)
+	n.AwaitStatus(403, key)
 	w.next("caddy rate-limit access remove")
 	w.next("caddy rate-limit override remove")
 	if h := n.MustGet(429, "/", "X-Api-Key: "+key); h.Get("X-RateLimit-Limit") != "100" {
@@ -161,7 +151,7 @@ func TestHotKey(t *testing.T) {
 
 func TestKeyFlood(t *testing.T) {
 	t.Parallel()
-	n := nodetest.Start(t, inMemory, site("100/1h\n\t\t\tmax_keys 8"))
+	n := nodetest.Start(t, inMemory, nodetest.UserSite("100/1h\n\t\t\tmax_keys 8"))
 	w := begin(t, "key-flood.md", n)
 	stop := send(n, func(i int) string { return fmt.Sprint("random", i) })
 	defer stop()
@@ -169,16 +159,16 @@ func TestKeyFlood(t *testing.T) {
 	w.has(w.next("caddy rate-limit decisions"), "random", "127.0.0.1")
 	w.has(w.next("caddy rate-limit access deny"), "192.0.2.0/24")
 	w.has(w.next("caddy rate-limit emergency on"), "emergency on", "20/1s")
-	awaitStatus(t, n, 429, "a new one")
+	n.AwaitStatus(429, "a new one")
 	w.has(w.next("caddy rate-limit emergency off"), "emergency off")
-	awaitStatus(t, n, 200, "another")
+	n.AwaitStatus(200, "another")
 	w.next("caddy rate-limit access remove flood")
 }
 
 func TestLimitedWrongly(t *testing.T) {
 	t.Parallel()
 	const key = "sk_live_1"
-	n := nodetest.Start(t, inMemory, site("5/24h"))
+	n := nodetest.Start(t, inMemory, nodetest.UserSite("5/24h"))
 	w := begin(t, "limited-wrongly.md", n)
 	for range 5 {
 		n.MustGet(200, "/", "X-Api-Key: "+key)
@@ -201,7 +191,7 @@ func TestLimitedWrongly(t *testing.T) {
 
 func TestRollBack(t *testing.T) {
 	t.Parallel()
-	n := nodetest.Start(t, inMemory, site("100/1h"))
+	n := nodetest.Start(t, inMemory, nodetest.UserSite("100/1h"))
 	before := t.TempDir() + "/Caddyfile"
 	w := begin(t, "roll-back.md", n, "Caddyfile.before", before)
 	for _, limit := range []string{"50/1h", "1/1h"} { // a good change, and a bad one
@@ -224,7 +214,7 @@ func TestRollBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Reload(inMemory, site("100/1h\n\t\t\talgorithm fixed_window"))
+	n.Reload(inMemory, nodetest.UserSite("100/1h\n\t\t\talgorithm fixed_window"))
 	w.has(w.next("caddy validate"), "Valid configuration")
 	w.has(w.next("caddy rate-limit plan"), "zone user: changed", "fixed_window is now")
 	w.next("caddy reload")
@@ -234,15 +224,15 @@ func TestRollBack(t *testing.T) {
 func TestEmergencyMode(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, 2, options(redis.Addr), site("100000/1h"))
+	nodes := nodetest.StartAll(t, 2, options(redis.Addr), nodetest.UserSite("100000/1h"))
 	w := begin(t, "emergency-mode.md", nodes[0])
-	awaitStatus(t, nodes[0], 200, "a")
+	nodes[0].AwaitStatus(200, "a")
 	stop := send(nodes[0], always("a"))
 	defer stop()
 	w.has(w.next("caddy rate-limit decisions"), "CLIENT", "127.0.0.1")
 	w.has(w.next("caddy rate-limit emergency on"), "10/1s")
 	for _, n := range nodes {
-		awaitStatus(t, n, 429, "b")
+		n.AwaitStatus(429, "b")
 	}
 	w.has(w.next("caddy rate-limit emergency show"), "emergency on", "10/1s", "nodes all", "flood")
 	w.has(w.next("caddy rate-limit emergency on"), "50/1s")
@@ -255,8 +245,8 @@ func TestEmergencyMode(t *testing.T) {
 func TestNodeDisagrees(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
-	good := nodetest.Start(t, options(redis.Addr), site("3/24h"))
-	bad := nodetest.Start(t, options(redis.Addr), site("30/24h"))
+	good := nodetest.Start(t, options(redis.Addr), nodetest.UserSite("3/24h"))
+	bad := nodetest.Start(t, options(redis.Addr), nodetest.UserSite("30/24h"))
 	w := begin(t, "node-disagrees.md", bad, "/etc/caddy/Caddyfile", bad.Config)
 	differing := fmt.Sprintf("caddy_rate_limit_mismatched_zones{store=%q}", "redis standalone "+redis.Addr)
 	bad.Await("a node that disagrees", func() bool { return bad.Metric(differing) == 1 })
@@ -285,10 +275,10 @@ func TestMoveRedis(t *testing.T) {
 	t.Parallel()
 	const limit = 5
 	from, to := redistest.NewServer(t), redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, 2, options(from.Addr), site(fmt.Sprint(limit, "/24h")))
+	nodes := nodetest.StartAll(t, 2, options(from.Addr), nodetest.UserSite(fmt.Sprint(limit, "/24h")))
 	config := t.TempDir() + "/Caddyfile"
-	w := begin(t, "move-redis.md", nodes[0], "-h new -p 6379", "-p "+port(to.Addr), "-h old -p 6379", "-p "+port(from.Addr),
-		"replicaof old 6379", "replicaof 127.0.0.1 "+port(from.Addr), "to new 6379", "to 127.0.0.1 "+port(to.Addr), "Caddyfile.new", config)
+	w := begin(t, "move-redis.md", nodes[0], "-h new -p 6379", "-p "+redistest.Port(to.Addr), "-h old -p 6379", "-p "+redistest.Port(from.Addr),
+		"replicaof old 6379", "replicaof 127.0.0.1 "+redistest.Port(from.Addr), "to new 6379", "to 127.0.0.1 "+redistest.Port(to.Addr), "Caddyfile.new", config)
 	admitted := make(map[string]int)
 	for range limit + 1 {
 		for _, n := range nodes {
@@ -323,7 +313,7 @@ func TestMoveRedis(t *testing.T) {
 		t.Fatal(printed)
 	}
 	for _, n := range nodes {
-		awaitHealthy(t, n, true)
+		awaitHealthy(n, true)
 	}
 	w.has(w.next("caddy rate-limit health"), "status ok")
 	for range limit + 1 {
@@ -360,7 +350,7 @@ func other(t *testing.T, n *nodetest.Node, from, to string) (path string) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, 2, options(redis.Addr), site("100/1h"))
+	nodes := nodetest.StartAll(t, 2, options(redis.Addr), nodetest.UserSite("100/1h"))
 	n := nodes[0]
 	w := begin(t, "upgrade.md", n, "/etc/caddy/Caddyfile", n.Config)
 	seen := func() int {
@@ -376,7 +366,7 @@ func TestUpgrade(t *testing.T) {
 	n.AwaitExit()
 	t.Cleanup(func() { _, _ = w.exec("caddy stop --config /etc/caddy/Caddyfile") })
 	w.next("caddy start")
-	awaitHealthy(t, n, true)
+	awaitHealthy(n, true)
 	w.has(w.next("caddy rate-limit health"), "status ok")
 	if found := strings.Count(w.next("caddy rate-limit status nodes"), " ago"); found != 2 {
 		t.Errorf("nodes after = %d, want 2", found)

@@ -1,17 +1,14 @@
 package runbooks
 
 import (
-	"context"
-	"fmt"
-	"net"
 	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
@@ -134,32 +131,10 @@ func status(t *testing.T, n *nodetest.Node, key string) int {
 	return code
 }
 
-// awaitStatus sends requests with a key until one has this status.
-func awaitStatus(t *testing.T, n *nodetest.Node, want int, key string) {
-	t.Helper()
-	n.Await(fmt.Sprintf("status %d of %s", want, key), func() bool { return status(t, n, key) == want })
-}
-
-// send sends requests with the keys that key makes, until the function that it returns is called.
+// send sends requests with the keys that key makes, until stop is called.
 func send(n *nodetest.Node, key func(i int) string) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var sending sync.WaitGroup
-	sending.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			_, _, _ = n.Get("/", "X-Api-Key: "+key(i)) // what becomes of it is not looked at
-		}
-	})
-	return func() {
-		cancel()
-		sending.Wait()
-	}
+	return n.Send(time.Millisecond, func(i int) (path, header string) { return "/", "X-Api-Key: " + key(i) })
 }
 
 // always returns a key.
 func always(key string) func(int) string { return func(int) string { return key } }
-
-// port returns the port of an address.
-func port(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
-}

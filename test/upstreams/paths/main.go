@@ -6,7 +6,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -15,8 +14,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 func main() {
@@ -108,9 +110,7 @@ func start(dir string) (upstreams []upstream, stop func(), err error) {
 	sources := filepath.Dir(source)
 	ports := make([]string, 7)
 	for i := range ports {
-		if ports[i], err = freePort(); err != nil {
-			return nil, stop, err
-		}
+		ports[i] = strconv.Itoa(redistest.FreePort())
 	}
 	conf := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(conf, []byte(nginxConf(dir, ports[0], ports[1])), 0o600); err != nil {
@@ -154,15 +154,6 @@ func nginxConf(dir, merged, unmerged string) string {
 	}
 	return fmt.Sprintf("daemon off;\nmaster_process off;\npid %s/pid;\nevents {\n}\nhttp {\naccess_log off;\n%s%s}\n", dir,
 		server(merged, "on"), server(unmerged, "off"))
-}
-
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, cmp.Or(err, listener.Close())
 }
 
 // await waits until u answers.

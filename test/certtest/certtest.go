@@ -1,4 +1,5 @@
-package pgtest
+// Package certtest makes certificates for servers of tests.
+package certtest
 
 import (
 	"crypto/ecdsa"
@@ -11,14 +12,14 @@ import (
 	"time"
 )
 
-// newCertificate returns a certificate for 127.0.0.1 that is signed by itself, and its key.
-func newCertificate() (certificate, key []byte, err error) {
+// New returns a certificate for 127.0.0.1, and names, that is signed by itself, and its key, in PEM.
+func New(names ...string) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true,
 	}

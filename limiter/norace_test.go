@@ -1,6 +1,0 @@
-//go:build !race
-
-package limiter
-
-// raceEnabled reports that the race detector is on.
-const raceEnabled = false

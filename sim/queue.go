@@ -1,0 +1,64 @@
+package sim
+
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// A RequestQueue has requests in the order of their instants, and those of one instant in the order
+// in which they came, each with more that is known of it. It is a binary heap: that of the standard
+// library would allocate for each request. The zero value is empty.
+type RequestQueue[More any] struct {
+	heap []queued[More]
+	came int64
+}
+
+type queued[More any] struct {
+	Request
+	more  More
+	order int64
+}
+
+func (q *queued[More]) before(other *queued[More]) bool {
+	return q.At < other.At || q.At == other.At && q.order < other.order
+}
+
+// Len returns how many requests are in q.
+func (q *RequestQueue[More]) Len() int { return len(q.heap) }
+
+// First returns the instant of the first request. There must be one.
+func (q *RequestQueue[More]) First() limiter.Instant { return q.heap[0].At }
+
+// Push adds a request.
+func (q *RequestQueue[More]) Push(r Request, more More) {
+	q.heap = append(q.heap, queued[More]{r, more, q.came})
+	q.came++
+	all := q.heap
+	for i := len(all) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !all[i].before(&all[parent]) {
+			return
+		}
+		all[i], all[parent] = all[parent], all[i]
+		i = parent
+	}
+}
+
+// Pop removes the first request. There must be one.
+func (q *RequestQueue[More]) Pop() (Request, More) {
+	all, last := q.heap, len(q.heap)-1
+	first := all[0]
+	all[0] = all[last]
+	q.heap = all[:last]
+	for i := 0; ; {
+		next := 2*i + 1
+		if next >= last {
+			return first.Request, first.more
+		}
+		if next+1 < last && all[next+1].before(&all[next]) {
+			next++
+		}
+		if !all[next].before(&all[i]) {
+			return first.Request, first.more
+		}
+		all[i], all[next] = all[next], all[i]
+		i = next
+	}
+}

@@ -1,0 +1,24 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestRequestQueue takes requests out in the order of their instants, and those of one as they came.
+func TestRequestQueue(t *testing.T) {
+	var q RequestQueue[int64]
+	var want []int64
+	for i := range int64(200) {
+		q.Push(Request{At: limiter.Instant(i * 7919 % 50)}, i)
+		want = append(want, i*7919%50*1000+i)
+	}
+	slices.Sort(want)
+	for _, w := range want {
+		if r, i := q.Pop(); int64(r.At)*1000+i != w {
+			t.Fatalf("popped request %d of instant %d, want %d", i, r.At, w)
+		}
+	}
+}
