@@ -336,12 +336,10 @@ func (b *ruleBuilder) counted(base limiter.Rule, limit *config.Limit) (*limiter.
 
 // ownLimit returns the limit that an endpoint itself sets for a tier, or nil.
 func (b *ruleBuilder) ownLimit(e *config.Endpoint, tier int) *config.Limit {
-	if tier != noTier {
-		if t := e.Tiers[b.tiers.names[tier]]; t.Limited() {
-			return &t.Limit
-		}
+	if tier == noTier {
+		return e.Limit
 	}
-	return e.Limit
+	return cmp.Or(e.Tiers[b.tiers.names[tier]].OwnLimit(), e.Limit)
 }
 
 // inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for
