@@ -39,13 +39,6 @@ type DecisionFilter struct {
 	Address netip.Prefix
 }
 
-// A followRequest is the body of POST /rate_limit/decisions, so that the key is in no log of paths.
-type followRequest struct {
-	Key     string `json:"key"`
-	Base64  string `json:"key_base64"`
-	Missing bool   `json:"missing"`
-}
-
 // A tailRequest is what a client wants to follow.
 type tailRequest struct {
 	filter   DecisionFilter
@@ -68,7 +61,7 @@ func getDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 
 // postDecisions answers POST /rate_limit/decisions with a live tail of the decisions about a key.
 func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
-	var body followRequest
+	var body KeyName
 	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
 		return err
 	}
@@ -80,7 +73,7 @@ func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	key := rules.Key{Text: body.Key, Base64: body.Base64, Missing: body.Missing}
+	key := body.In("")
 	t.filter.Address = addressesIn(key.Text)
 	if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
 		return apiError(http.StatusBadRequest, "key: %w", err)
