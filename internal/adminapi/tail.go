@@ -46,24 +46,15 @@ type tailRequest struct {
 	limit    int64 // 0: none
 }
 
-// getDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node.
-func getDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
-	t, err := newTailRequest(c, r)
-	if err != nil {
-		return err
-	}
-	return t.serve(p.Tails(), w, r)
-}
-
-// postDecisions answers POST /rate_limit/decisions with a live tail of the decisions about a key.
-func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
+// followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node, and
+// POST with one of the decisions about a key.
+func followDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	var body KeyName
-	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
-		return err
+	ofKey := r.Method == http.MethodPost
+	if ofKey {
+		if err := readJSON(w, r, &body, exampleFollowed); err != nil {
+			return err
+		}
 	}
 	c, err := runningOf(p)
 	if err != nil {
@@ -73,10 +64,12 @@ func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	key := body.In("")
-	t.filter.Address = addressesIn(key.Text)
-	if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
-		return apiError(http.StatusBadRequest, "key: %w", err)
+	if ofKey {
+		key := body.In("")
+		t.filter.Address = addressesIn(key.Text)
+		if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
+			return apiError(http.StatusBadRequest, "key: %w", err)
+		}
 	}
 	return t.serve(p.Tails(), w, r)
 }
