@@ -129,7 +129,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 		compiled, err := b.endpoint(e, rest)
 		if err != nil {
-			return nil, &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)}
+			return nil, b.errorAt(i, err)
 		}
 		for earlier := range all {
 			if r := all[earlier].route; r.Covers(compiled.route) {
@@ -163,6 +163,13 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		b.addCounters(&all[i])
 	}
 	return all, nil
+}
+
+// errorAt returns err with the endpoint of the zone at a place that it is about.
+func (b *ruleBuilder) errorAt(place int, err error) error {
+	return &config.SettingError{
+		Endpoint: place + 1, Err: fmt.Errorf("endpoint %d (%s): %w", place+1, b.zone.Endpoints[place].Path, err),
+	}
 }
 
 // addCounters gives e what makes the counters of its decisions.

@@ -140,12 +140,13 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareDoubts(settings)...)
 	z.usePaths()
 	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
-	z.unsure = unsurePlaceholders(z.placeholders())
+	z.unsure = unsurePlaceholders(z.Placeholders())
 	return z, nil
 }
 
-// placeholders returns what decides about requests: key and its substitute, tier and costs.
-func (z *Zone) placeholders() []string {
+// Placeholders returns what decides about requests: those of the key and its substitute, of tier and
+// costs.
+func (z *Zone) Placeholders() []string {
 	names := z.Key.Placeholders()
 	if z.missing.key != nil {
 		names = append(names, z.missing.key.Placeholders()...)
