@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -128,16 +129,16 @@ func (s *Stream) send(stop <-chan struct{}, sampler *sampler, n int) {
 	}
 }
 
-// wantedZones returns the zones whose keys viewers want.
+// wantedZones returns the zones whose keys viewers want, each once.
 func (s *Stream) wantedZones() (zones []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.viewers {
-		if v.zone != "" {
+		if v.zone != "" && !slices.Contains(zones, v.zone) {
 			zones = append(zones, v.zone)
 		}
 	}
-	return distinct(zones)
+	return zones
 }
 
 func (v *Viewer) offer(e event) {

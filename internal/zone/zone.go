@@ -8,6 +8,7 @@ package zone
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -35,9 +36,10 @@ type Zone struct {
 	Key      *keytemplate.Template
 	missing  missingKey
 
-	ambiguousIsMissing bool                  // else it is an error
-	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
-	socketKey          *keytemplate.Template // counts requests that have no client address
+	ambiguousIsMissing bool                    // else it is an error
+	cookieKey          *keytemplate.Template   // counts requests with an ambiguous cookie
+	socketKey          *keytemplate.Template   // counts requests that have no client address
+	templates          []*keytemplate.Template // all that make keys, the likeliest first
 
 	allow glob.Set
 	deny  glob.Set
@@ -219,6 +221,8 @@ func (z *Zone) compileKeys(settings *config.Zone) (err error) {
 	if z.missing, err = z.newMissingKey(settings, o); err == nil {
 		err = z.checkMissingKey(settings)
 	}
+	z.templates = slices.DeleteFunc([]*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey},
+		func(t *keytemplate.Template) bool { return t == nil })
 	return config.ErrorIn("on_missing_key", err)
 }
 
