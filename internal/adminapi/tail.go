@@ -117,7 +117,7 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 		return nil, err
 	}
 	t := &tailRequest{filter: DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
-	t.filter.Sample = DefaultSample
+	t.filter.Sample = defaultSample
 	if r.Method == http.MethodPost {
 		t.filter.Sample = 1 // a key has few requests
 	}
@@ -131,8 +131,8 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 	switch {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "for is %q, which is not a duration: use one such as 30s", text)
-	case t.duration <= 0 || t.duration > MaxTail:
-		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, MaxTail.Minutes())
+	case t.duration <= 0 || t.duration > maxTail:
+		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, maxTail.Minutes())
 	}
 	t.limit, err = queryInt(r, "limit", 0, 1)
 	return t, err

@@ -47,7 +47,7 @@ func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 	}
 	second := now.Unix()
 	weight := s.sample(second)
-	if weight == 0 || len(t.Key) > MaxKey || t.Cost <= 0 {
+	if weight == 0 || len(t.Key) > maxKey || t.Cost <= 0 {
 		return 0, false
 	}
 	hash := maphash.Bytes(s.seed, t.Key) ^ uint64(t.Rule)
