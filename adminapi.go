@@ -61,6 +61,7 @@ func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }
 var (
 	_ caddy.AdminRouter = adminAPI{}
 	_ adminapi.Process  = process{}
+	_ adminapi.Running  = (*runningApp)(nil)
 	_ rules.Schema      = ruleSchema{}
 )
 
@@ -243,6 +244,3 @@ func (ruleSchema) EmergencyLimit(text string) error {
 	_, err := emergency.ParseLimit(text)
 	return err
 }
-
-// Interface guard.
-var _ adminapi.Running = (*runningApp)(nil)

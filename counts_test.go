@@ -25,7 +25,9 @@ func TestSharedCountIsOne(t *testing.T) {
 		if err != nil || len(counts) != len(want) {
 			t.Errorf("counts of %s = %+v, %v, want those of %q", key, counts, err, want)
 		}
-		inspection, err := newRunningApp().Inspect(t.Context(), name, &adminapi.InspectRequest{Key: key})
+		request := new(adminapi.InspectRequest)
+		request.Key = key
+		inspection, err := newRunningApp().Inspect(t.Context(), name, request)
 		if err != nil {
 			t.Fatal(err)
 		}

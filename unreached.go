@@ -18,7 +18,7 @@ import (
 // checkReached returns an error if no request can reach a handler, because another one before it
 // answers all of them, and warns if some requests do not reach one for all.
 func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
-	isOurs := func(h caddyhttp.MiddlewareHandler) bool { _, is := h.(*Handler); return is }
+	isOurs := handlers{a}.Is
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		server := servers[name]

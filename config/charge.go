@@ -33,8 +33,8 @@ const (
 	// ChargeUsage is the source of a charge that is the usage object of the body.
 	ChargeUsage = "usage"
 
-	// ReserveAuto is the reservation that is foreseen from the last charges.
-	ReserveAuto = "auto"
+	// reserveAuto is the reservation that is foreseen from the last charges.
+	reserveAuto = "auto"
 
 	chargeUsage = "charge <placeholder>|usage [reserve <n>|<placeholder>|auto] [refund_on <status...>]"
 )
@@ -149,7 +149,7 @@ func (c *Charge) Refunds() (*StatusSet, error) {
 // ReserveCost returns the reservation as the cost of a request. auto means that it is foreseen.
 func (c *Charge) ReserveCost() (cost *Cost, auto bool, err error) {
 	words := strings.Fields(c.Reserve)
-	if len(words) == 0 || len(words) == 1 && words[0] == ReserveAuto {
+	if len(words) == 0 || len(words) == 1 && words[0] == reserveAuto {
 		return nil, true, nil
 	}
 	cost, err = parseCost(words)

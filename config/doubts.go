@@ -38,9 +38,7 @@ func (z *Zone) Doubts(a *App) (doubts []error) {
 			add(e.doubt())
 		}
 		for _, name := range slices.Sorted(maps.Keys(tiers)) {
-			if t := cmp.Or(tiers[name], a.Tiers[name]); t != nil {
-				add(memoryDoubt(algorithm, cmp.Or(limitOf(t), limitOf(a.Tiers[name]))))
-			}
+			add(memoryDoubt(algorithm, cmp.Or(tiers[name].OwnLimit(), a.Tiers[name].OwnLimit())))
 			if t := tiers[name]; t != nil && a.Redis == nil {
 				add(t.doubt())
 			}
@@ -71,14 +69,6 @@ func (a *App) Doubts() (doubts []error) {
 		}
 	}
 	return doubts
-}
-
-// limitOf returns the limit of a tier, nil if it has none.
-func limitOf(t *Tier) *Limit {
-	if !t.Limited() {
-		return nil
-	}
-	return &t.Limit
 }
 
 // doubt returns why e has no effect where counts are in memory, nil if it is empty or the default.

@@ -128,6 +128,14 @@ func (l *Limit) LowerThan(other *Limit) bool {
 // Limited reports whether t has a limit.
 func (t *Tier) Limited() bool { return t != nil && t.Limit != (Limit{}) }
 
+// OwnLimit returns the limit of t, nil if it has none.
+func (t *Tier) OwnLimit() *Limit {
+	if !t.Limited() {
+		return nil
+	}
+	return &t.Limit
+}
+
 // WithLimitOf returns a tier of a zone. One without a limit takes all that it does not set from
 // shared, the app's tier of the same name. Either may be nil.
 func (t *Tier) WithLimitOf(shared *Tier) *Tier {

@@ -13,8 +13,8 @@ import (
 // MaxWait is the longest that a request may wait for its turn.
 const MaxWait = time.Minute
 
-// MinWait is the shortest wait, except for none.
-const MinWait = time.Millisecond
+// minWait is the shortest wait, except for none.
+const minWait = time.Millisecond
 
 // DefaultStatusWait is how long requests wait if `wait` does not say so, where their status decides
 // whether they count. Elsewhere they do not wait.
@@ -22,7 +22,7 @@ const DefaultStatusWait = time.Second
 
 // CheckWait refuses a wait that is out of bounds. nil is none.
 func CheckWait(w *caddy.Duration) error {
-	if w == nil || *w == 0 || *w >= caddy.Duration(MinWait) && *w <= caddy.Duration(MaxWait) {
+	if w == nil || *w == 0 || *w >= caddy.Duration(minWait) && *w <= caddy.Duration(MaxWait) {
 		return nil
 	}
 	return fmt.Errorf("wait is %v: use 1ms to 1m, such as 500ms, because clients and what is in front of them give up", time.Duration(*w))

@@ -13,7 +13,7 @@ import (
 const (
 	LogFirst = "first" // the first of a key and window
 	LogAll   = "all"
-	LogNone  = "none"
+	logNone  = "none"
 )
 
 // The values of reject.
@@ -35,7 +35,7 @@ var words = map[string][]string{
 	},
 	"decisions":        {DecisionsToLog, DecisionsToPostgres},
 	"headers":          {"x", "draft", "all", "none"},
-	"log_rejections":   {LogFirst, LogAll, LogNone},
+	"log_rejections":   {LogFirst, LogAll, logNone},
 	"mode":             {modeStrict, modeLease},
 	"on_ambiguous_key": {"reject", AmbiguousMissing},
 	"redis":            {RedisStandalone, RedisSentinel, RedisCluster},

@@ -159,38 +159,28 @@ func Take(kinds []limiter.Kind) string {
 
 // Refund returns the script that refunds takes under rules of these algorithms: see refund.lua.
 func Refund(kinds []limiter.Kind) string {
-	b := begin(kinds)
-	b.WriteString(b.list("", "<advance>\n"+read("refund.lua")))
-	return b.finish("")
+	return each(kinds, "<advance>\n"+read("refund.lua"), "")
 }
 
 // GiveBack returns the script that gives back what buckets have promised: see give_back.lua.
 func GiveBack(kinds []limiter.Kind) string {
-	b := begin(kinds)
-	b.WriteString(b.list("", "<advance>\n"+read("give_back.lua")))
-	return b.finish("back_N")
+	return each(kinds, "<advance>\n"+read("give_back.lua"), "back_N")
 }
 
 // Charge returns the script that charges counts under rules of these algorithms: see charge.lua.
 func Charge(kinds []limiter.Kind) string {
-	b := begin(kinds)
-	b.WriteString(b.list("", "<advance>\n"+read("charge.lua")))
-	return b.finish("")
+	return each(kinds, "<advance>\n"+read("charge.lua"), "")
 }
 
 // Reset returns the script that resets counts under rules of these algorithms: see reset.lua.
 func Reset(kinds []limiter.Kind) string {
-	b := begin(kinds)
-	b.WriteString(b.list("", read("reset.lua")))
-	return b.finish("")
+	return each(kinds, read("reset.lua"), "")
 }
 
 // AddQuota returns the script that gives back events under rules of these algorithms: see
 // add_quota.lua.
 func AddQuota(kinds []limiter.Kind) string {
-	b := begin(kinds)
-	b.WriteString(b.list("", "<advance>\n"+read("add_quota.lua")))
-	return b.finish("at_N, <reply>")
+	return each(kinds, "<advance>\n"+read("add_quota.lua"), "at_N, <reply>")
 }
 
 // Lend returns the script that answers lease requests under rules of these algorithms: see
@@ -200,6 +190,13 @@ func Lend(kinds []limiter.Kind) string {
 	b.WriteString("local allowed, incarnation = true, tonumber(ARGV[2])\n")
 	b.WriteString(b.list("", read("lease_request.lua")) + b.list("", read("lease_grant.lua")))
 	return b.finish("at_N, more_N, <lent>, <reply>")
+}
+
+// each returns a script that does what text says under each of the rules, and then replies.
+func each(kinds []limiter.Kind, text, reply string) string {
+	b := begin(kinds)
+	b.WriteString(b.list("", text))
+	return b.finish(reply)
 }
 
 // A builder writes a script for rules of these algorithms.

@@ -5,11 +5,11 @@ import "time"
 // What a tail of decisions is if the request does not say.
 const (
 	DefaultTail = "1m"
-	MaxTail     = 10 * time.Minute
+	maxTail     = 10 * time.Minute
 
-	// DefaultSample is the part of the decisions that let requests pass; with a key, it is all of
+	// defaultSample is the part of the decisions that let requests pass; with a key, it is all of
 	// them.
-	DefaultSample = 0.01
+	defaultSample = 0.01
 )
 
 // The outcomes of decisions, as metrics, logs and tails call them.

@@ -6,25 +6,14 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // A HistoryRequest is the body of POST /rate_limit/history. It names a zone, a key, or both.
 type HistoryRequest struct {
-	Zone     string `json:"zone"` // empty: all zones that can have the key
-	Key      string `json:"key"`
-	Base64   string `json:"key_base64"`
-	Stored   string `json:"key_stored"`
-	Hash     string `json:"key_hash"`
-	Missing  bool   `json:"missing"`
-	Limit    int    `json:"limit"`    // of events
-	Versions int    `json:"versions"` // of the rules that are looked at
-}
-
-// ofKey reports whether the request is about a key.
-func (h *HistoryRequest) ofKey() bool {
-	return h.Key != "" || h.Base64 != "" || h.Stored != "" || h.Hash != "" || h.Missing
+	Zone string `json:"zone"` // empty: all zones that can have the key
+	ShownKeyName
+	Limit    int `json:"limit"`    // of events
+	Versions int `json:"versions"` // of the rules that are looked at
 }
 
 var errNoSubject = errors.New("there is neither a zone nor a key")
@@ -135,14 +124,14 @@ func historyZones(c Running, body *HistoryRequest) ([]string, error) {
 			return nil, err
 		}
 		return []string{body.Zone}, nil
-	case !body.ofKey():
+	case !body.IsSet():
 		return nil, badBody(errNoSubject, exampleHistory)
 	case body.Stored != "":
 		return nil, apiError(http.StatusBadRequest, "key_stored is a key of one zone: use it with zone")
 	case body.Hash != "":
 		return zones, nil
 	}
-	keys, err := keysInZones(c, rules.Key{Text: body.Key, Base64: body.Base64, Missing: body.Missing}, nil)
+	keys, err := keysInZones(c, body.In(""), nil)
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "key: %w", err)
 	}
@@ -151,7 +140,7 @@ func historyZones(c Running, body *HistoryRequest) ([]string, error) {
 
 // historyOf returns the history of one zone, or of a key in it.
 func historyOf(ctx context.Context, c Running, zone string, body HistoryRequest) (*History, error) {
-	known, err := storedByHash(ctx, c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != "")
+	known, err := body.storedByHash(ctx, c, zone)
 	if err != nil {
 		return nil, err
 	}

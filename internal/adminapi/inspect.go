@@ -7,11 +7,7 @@ import (
 
 // An InspectRequest is the body of POST /rate_limit/zones/{zone}/inspect.
 type InspectRequest struct {
-	Key      string `json:"key"`
-	Base64   string `json:"key_base64"`
-	Stored   string `json:"key_stored"`
-	Hash     string `json:"key_hash"`
-	Missing  bool   `json:"missing"`
+	ShownKeyName
 	Endpoint string `json:"endpoint"`
 	Tier     string `json:"tier"` // that the placeholder of requests would give
 }
@@ -20,17 +16,12 @@ const exampleInspect = `{"key": "sk_live_1"}`
 
 // An Inspection is what is known of a key.
 type Inspection struct {
-	Zone      string           `json:"zone"`
-	Key       string           `json:"key,omitempty"`
-	Base64    string           `json:"key_base64,omitempty"`
-	Stored    string           `json:"key_stored,omitempty"`
-	Shortened string           `json:"key_shortened,omitempty"` // in their place, if it may be a secret and was named by its hash
-	Hash      string           `json:"key_hash,omitempty"`
-	Missing   bool             `json:"missing,omitempty"`
-	Version   int64            `json:"version"` // of the rules
-	Access    *DecidedBy       `json:"access,omitempty"`
-	Tier      *DecidedBy       `json:"tier,omitempty"`
-	Counts    []InspectedCount `json:"counts"`
+	Zone string `json:"zone"`
+	ShownKey
+	Version int64            `json:"version"` // of the rules
+	Access  *DecidedBy       `json:"access,omitempty"`
+	Tier    *DecidedBy       `json:"tier,omitempty"`
+	Counts  []InspectedCount `json:"counts"`
 
 	Concurrent []InspectedConcurrent `json:"concurrent,omitempty"`
 }
@@ -117,7 +108,7 @@ func postInspect(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	known, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != "")
+	known, err := body.storedByHash(r.Context(), c, zone)
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +117,9 @@ func postInspect(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, apiError(http.StatusBadRequest, "%w", err)
 	}
 	if known != nil {
-		answer.Key, answer.Base64, answer.Stored = known.Shown.Key, known.Shown.Base64, known.Shown.Stored
-		answer.Shortened, answer.Hash = known.Shown.Shortened, known.Shown.Hash
+		shown := known.Shown
+		shown.Missing = answer.Missing // which the request may say of a digest
+		answer.ShownKey = shown
 	}
 	return answer, nil
 }

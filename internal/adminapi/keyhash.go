@@ -35,15 +35,15 @@ func keyByHash(ctx context.Context, c Running, zone, hash string, other bool) (*
 		"that has served it", zone, hash)
 }
 
-// storedByHash puts the key with a hash in place of that, as the store has it. It returns nil if there
-// is no hash.
-func storedByHash(ctx context.Context, c Running, zone, hash string, stored *string, other bool) (*KnownKey, error) {
-	if hash == "" {
+// storedByHash puts the key with the hash in place of that, as the store has it. It returns nil if
+// there is no hash.
+func (n *ShownKeyName) storedByHash(ctx context.Context, c Running, zone string) (*KnownKey, error) {
+	if n.Hash == "" {
 		return nil, nil
 	}
-	k, err := keyByHash(ctx, c, zone, hash, other || *stored != "")
+	k, err := keyByHash(ctx, c, zone, n.Hash, n.Key != "" || n.Base64 != "" || n.Stored != "")
 	if err == nil {
-		*stored = k.Stored
+		n.Stored = k.Stored
 	}
 	return k, err
 }

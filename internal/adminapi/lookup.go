@@ -11,7 +11,7 @@ import (
 
 // A lookupRequest is the body of POST /rate_limit/zones/{zone}/overrides.
 type lookupRequest struct {
-	followRequest
+	KeyName
 	Hash string `json:"key_hash"`
 }
 
@@ -26,7 +26,7 @@ func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	name := rules.Key{Zone: zone, Text: body.Key, Base64: body.Base64, Missing: body.Missing}
+	name := body.In(zone)
 	if body.Hash != "" {
 		known, err := keyByHash(r.Context(), c, zone, body.Hash, body.Key != "" || body.Base64 != "")
 		if err != nil {

@@ -11,12 +11,8 @@ import (
 
 // A keysRequest names keys of a zone in the body of a request, so that they are in no log of paths.
 type keysRequest struct {
-	Key      string   `json:"key"`
-	Base64   string   `json:"key_base64"`
-	Stored   string   `json:"key_stored"`
-	Hash     string   `json:"key_hash"`
+	ShownKeyName
 	Keys     []string `json:"keys"`
-	Missing  bool     `json:"missing"`
 	Endpoint string   `json:"endpoint"`
 	Reason   string   `json:"reason"`
 }
@@ -32,7 +28,7 @@ func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysReques
 	if err != nil {
 		return nil, err
 	}
-	if _, err := storedByHash(r.Context(), c, zone, body.Hash, &body.Stored, body.Key != "" || body.Base64 != ""); err != nil {
+	if _, err := body.storedByHash(r.Context(), c, zone); err != nil {
 		return nil, err
 	}
 	action.Zone, action.Endpoint = zone, body.Endpoint

@@ -26,7 +26,7 @@ var routes = map[string]methods{
 	"/rate_limit/status":                 {http.MethodGet: getStatus},
 	"/rate_limit/openapi.json":           {http.MethodGet: getOpenAPI},
 	"/rate_limit/nodes":                  {http.MethodGet: answering(getNodes)},
-	"/rate_limit/decisions":              {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
+	"/rate_limit/decisions":              {http.MethodGet: followDecisions, http.MethodPost: followDecisions},
 	"/rate_limit/explain":                {http.MethodPost: answering(postExplain)},
 	"/rate_limit/plan":                   {http.MethodPost: answering(postPlan)},
 	"/rate_limit/history":                {http.MethodPost: answering(postHistory)},

@@ -39,13 +39,6 @@ type DecisionFilter struct {
 	Address netip.Prefix
 }
 
-// A followRequest is the body of POST /rate_limit/decisions, so that the key is in no log of paths.
-type followRequest struct {
-	Key     string `json:"key"`
-	Base64  string `json:"key_base64"`
-	Missing bool   `json:"missing"`
-}
-
 // A tailRequest is what a client wants to follow.
 type tailRequest struct {
 	filter   DecisionFilter
@@ -53,24 +46,15 @@ type tailRequest struct {
 	limit    int64 // 0: none
 }
 
-// getDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node.
-func getDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
-	c, err := runningOf(p)
-	if err != nil {
-		return err
-	}
-	t, err := newTailRequest(c, r)
-	if err != nil {
-		return err
-	}
-	return t.serve(p.Tails(), w, r)
-}
-
-// postDecisions answers POST /rate_limit/decisions with a live tail of the decisions about a key.
-func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
-	var body followRequest
-	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
-		return err
+// followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node, and
+// POST with one of the decisions about a key.
+func followDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body KeyName
+	ofKey := r.Method == http.MethodPost
+	if ofKey {
+		if err := readJSON(w, r, &body, exampleFollowed); err != nil {
+			return err
+		}
 	}
 	c, err := runningOf(p)
 	if err != nil {
@@ -80,10 +64,12 @@ func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	key := rules.Key{Text: body.Key, Base64: body.Base64, Missing: body.Missing}
-	t.filter.Address = addressesIn(key.Text)
-	if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
-		return apiError(http.StatusBadRequest, "key: %w", err)
+	if ofKey {
+		key := body.In("")
+		t.filter.Address = addressesIn(key.Text)
+		if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
+			return apiError(http.StatusBadRequest, "key: %w", err)
+		}
 	}
 	return t.serve(p.Tails(), w, r)
 }
@@ -131,7 +117,7 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 		return nil, err
 	}
 	t := &tailRequest{filter: DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
-	t.filter.Sample = DefaultSample
+	t.filter.Sample = defaultSample
 	if r.Method == http.MethodPost {
 		t.filter.Sample = 1 // a key has few requests
 	}
@@ -145,8 +131,8 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 	switch {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "for is %q, which is not a duration: use one such as 30s", text)
-	case t.duration <= 0 || t.duration > MaxTail:
-		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, MaxTail.Minutes())
+	case t.duration <= 0 || t.duration > maxTail:
+		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, maxTail.Minutes())
 	}
 	t.limit, err = queryInt(r, "limit", 0, 1)
 	return t, err

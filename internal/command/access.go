@@ -41,8 +41,6 @@ func accessAddCommand(action, short string) *cobra.Command {
 		most: 1,
 		flags: func(f *pflag.FlagSet) {
 			f.String("zone", "", "Zone of the key")
-			keyFlags(f)
-			hashFlag(f)
 			addFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
@@ -62,6 +60,6 @@ func accessAddCommand(action, short string) *cobra.Command {
 			}
 			return accessCommands.add(cmd.Flags(), body), nil
 		},
-		print: func(t *table, a **rules.AccessEntry) { accessCommands.print(t, *a) },
+		print: accessCommands.printOne,
 	}.command()
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +15,7 @@ Emergency mode is a hard limit for every client address, in front of all zones.
 It ends by itself. By default it is of the one node that is asked.`
 	show := apiCommand[adminapi.Emergency]{
 		use: "show", short: "Shows whether emergency mode is on", example: "  caddy rate-limit emergency show",
-		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("emergency"), nil },
+		request: getting("emergency"),
 		print:   printEmergency,
 	}.command()
 	on := apiCommand[adminapi.Emergency]{
@@ -31,10 +30,8 @@ It ends by itself. By default it is of the one node that is asked.`
 			authorFlag(f)
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
-			return &apiRequest{
-				method: http.MethodPost, path: "emergency",
-				body: usedFlags(cmd.Flags(), "limit", "expires-in", "reason", "all-nodes"),
-			}, nil
+			body := usedFlags(cmd.Flags(), "limit", "expires-in", "reason", "all-nodes")
+			return newRequest(http.MethodPost, "emergency", body), nil
 		},
 		print: printEmergency,
 	}.command()
@@ -47,9 +44,9 @@ It ends by itself. By default it is of the one node that is asked.`
 			authorFlag(f)
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
-			r := &apiRequest{method: http.MethodDelete, path: "emergency"}
+			r := newRequest(http.MethodDelete, "emergency", nil)
 			if allNodes, _ := cmd.Flags().GetBool("all-nodes"); allNodes {
-				r.query = url.Values{"all_nodes": {"true"}}
+				r.query.Set("all_nodes", "true")
 			}
 			return r, nil
 		},

@@ -75,7 +75,7 @@ func (c *entryCommands[E]) lookup(cmd *cobra.Command) (*apiRequest, error) {
 	if err := addKey(body, cmd, keyFlag(f)); err != nil {
 		return nil, err
 	}
-	return &apiRequest{method: http.MethodPost, path: "zones/" + url.PathEscape(zone) + "/" + c.list, body: body}, nil
+	return newRequest(http.MethodPost, zonePath(zone, c.list), body), nil
 }
 
 // keyFlag returns the key of the flag --key, if there is one.
@@ -94,7 +94,7 @@ func (c *entryCommands[E]) showCommand() *cobra.Command {
 		request: func(_ *cobra.Command, args []string) (*apiRequest, error) {
 			return getRequest(c.path(args[0])), nil
 		},
-		print: func(t *table, e *E) { c.print(t, *e) },
+		print: c.printOne,
 	}.command()
 }
 
@@ -113,11 +113,10 @@ func (c *entryCommands[E]) removeCommand() *cobra.Command {
 			if c.atEndpoints {
 				endpointFlag(f)
 			}
-			noteFlag(f)
 			changeFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
-			r := &apiRequest{method: http.MethodDelete, path: c.list}
+			r := newRequest(http.MethodDelete, c.list, nil)
 			f := cmd.Flags()
 			byKey := f.Changed("key") || f.Changed("key-file")
 			switch {
@@ -155,7 +154,6 @@ func (c *entryCommands[E]) changeCommand(
 		flags: func(f *pflag.FlagSet) {
 			flags(f)
 			commonEntryFlags(f)
-			noteFlag(f)
 			changeFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
@@ -169,24 +167,26 @@ func (c *entryCommands[E]) changeCommand(
 					patch[name] = nil
 				}
 			}
-			r := &apiRequest{method: http.MethodPatch, path: c.path(args[0]), body: patch}
+			r := newRequest(http.MethodPatch, c.path(args[0]), patch)
 			return r.withChangeFlags(cmd.Flags()), nil
 		},
-		print: func(t *table, e *E) { c.print(t, *e) },
+		print: c.printOne,
 	}.command()
 }
 
 // add returns the request that adds an entry with the members of body and the common flags.
 func (c *entryCommands[E]) add(f *pflag.FlagSet, body map[string]any) *apiRequest {
 	maps.Copy(body, usedFlags(f, "id", "expires-in", "expires-at", "reason"))
-	return (&apiRequest{method: http.MethodPost, path: c.list, body: body}).withChangeFlags(f)
+	return newRequest(http.MethodPost, c.list, body).withChangeFlags(f)
 }
 
 // addFlags adds the flags of commands that add an entry.
 func addFlags(f *pflag.FlagSet) {
+	keyFlags(f)
+	hashFlag(f)
 	f.String("id", "", "ID of the entry; default: a random one")
 	commonEntryFlags(f)
-	changeFlags(f)
+	ruleFlags(f)
 }
 
 func commonEntryFlags(f *pflag.FlagSet) {
@@ -210,6 +210,8 @@ func (c *entryCommands[E]) print(t *table, entries ...E) {
 		t.row(append(row, common.ExpiresAt, common.Reason, common.CreatedBy)...)
 	}
 }
+
+func (c *entryCommands[E]) printOne(t *table, e *E) { c.print(t, *e) }
 
 // keyCell returns the key of an entry.
 func keyCell(k *rules.Key) string {

@@ -68,7 +68,7 @@ func explainRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 		set[name] = value
 	}
 	body["headers"], body["set"] = headers, set
-	return &apiRequest{method: http.MethodPost, path: "explain", body: body}, nil
+	return newRequest(http.MethodPost, "explain", body), nil
 }
 
 func printExplanation(t *table, x *adminapi.Explanation) {

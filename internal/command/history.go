@@ -30,9 +30,7 @@ author, as Caddy does not say who asks for it.` + keyHelp,
 		flags: func(f *pflag.FlagSet) {
 			f.String("key", "", "Key whose history is wanted; default: the zone with all keys")
 			f.String("zone", "", "Zone; default: all that can have the key")
-			keyFlags(f)
-			storedFlag(f)
-			hashFlag(f)
+			shownKeyFlags(f)
 			f.Int("limit", adminapi.DefaultEvents, "How many events, at most "+strconv.Itoa(adminapi.MaxEvents))
 			f.Int("versions", adminapi.DefaultHistoryVersions, "How many versions of the rules it looks at, at most "+strconv.Itoa(adminapi.MaxEvents))
 		},
@@ -49,7 +47,7 @@ func historyRequest(cmd *cobra.Command, _ []string) (*apiRequest, error) {
 			return nil, err
 		}
 	}
-	return &apiRequest{method: http.MethodPost, path: "history", body: body}, nil
+	return newRequest(http.MethodPost, "history", body), nil
 }
 
 func printHistory(t *table, h *adminapi.History) {

@@ -22,9 +22,7 @@ func inspectCommand() *cobra.Command {
   pass show customer | caddy rate-limit inspect user --key-file -`,
 		least: 1, most: 2, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
-			keyFlags(f)
-			storedFlag(f)
-			hashFlag(f)
+			shownKeyFlags(f)
 			endpointFlag(f)
 			f.String("tier", "", "Tier that the placeholder of requests would give")
 		},
@@ -33,7 +31,7 @@ func inspectCommand() *cobra.Command {
 			if err := addKey(body, cmd, args[1:]); err != nil {
 				return nil, err
 			}
-			return &apiRequest{method: http.MethodPost, path: zonePath(args[0], "inspect"), body: body}, nil
+			return newRequest(http.MethodPost, zonePath(args[0], "inspect"), body), nil
 		},
 		print: printInspection,
 	}.command()

@@ -27,9 +27,11 @@ func keyFlags(f *pflag.FlagSet) {
 	f.Bool("missing", false, "The key is one that on_missing_key has made")
 }
 
-// storedFlag adds the flag of commands that take a key as top shows it.
-func storedFlag(f *pflag.FlagSet) {
+// shownKeyFlags adds the flags of commands that also take a key as logs and top show it.
+func shownKeyFlags(f *pflag.FlagSet) {
+	keyFlags(f)
 	f.Bool("stored", false, "The key is in base64 as the store has it, as top shows it")
+	hashFlag(f)
 }
 
 // hashFlag adds the flag of commands that take a key by its hash.
@@ -183,9 +185,7 @@ func addQuotaCommand() *cobra.Command {
 }
 
 func operationFlags(f *pflag.FlagSet) {
-	keyFlags(f)
-	storedFlag(f)
-	hashFlag(f)
+	shownKeyFlags(f)
 	endpointFlag(f)
 	f.String("reason", "", "Why, for the history of the rules")
 	authorFlag(f)
@@ -199,5 +199,5 @@ func operationRequest(cmd *cobra.Command, path string, body map[string]any, keys
 	if err := addKeys(members, cmd, keys); err != nil {
 		return nil, err
 	}
-	return &apiRequest{method: http.MethodPost, path: path, body: members}, nil
+	return newRequest(http.MethodPost, path, members), nil
 }

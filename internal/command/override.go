@@ -48,8 +48,6 @@ func overrideCommand() *cobra.Command {
 		least: 1, most: 2, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
 			limits(f)
-			keyFlags(f)
-			hashFlag(f)
 			addFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
@@ -60,7 +58,7 @@ func overrideCommand() *cobra.Command {
 			}
 			return c.add(cmd.Flags(), body), nil
 		},
-		print: func(t *table, o **rules.Override) { c.print(t, *o) },
+		print: c.printOne,
 	}.command()
 	change := c.changeCommand("  caddy rate-limit override change launch --multiplier 10 --expires-in 1h", limits,
 		func(f *pflag.FlagSet) map[string]any {

@@ -96,7 +96,9 @@ func (p *pageProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // forward sends a request of the page to the admin endpoint.
 func (p *pageProxy) forward(r *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), p.secret+"/rate_limit/")
-	request := &apiRequest{method: r.Method, path: path, query: r.URL.Query(), header: http.Header{"Connection": {"close"}}}
+	request := newRequest(r.Method, path, nil)
+	request.query = r.URL.Query()
+	request.header.Set("Connection", "close")
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if values := r.Header.Values(name); len(values) > 0 {
 			request.header[name] = values

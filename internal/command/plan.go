@@ -30,10 +30,10 @@ func planCommand() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return &apiRequest{
-				method: http.MethodPost, path: "plan", body: text, config: text,
-				header: http.Header{"Content-Type": {"application/json"}},
-			}, nil
+			r := newRequest(http.MethodPost, "plan", text)
+			r.config = text
+			r.header.Set("Content-Type", "application/json")
+			return r, nil
 		},
 		print: printPlan,
 		ok:    func(answer *adminapi.Plan) bool { return !failIfReset || !answer.Resets },

@@ -27,26 +27,35 @@ type apiRequest struct {
 	config []byte // that --config names, which has the address of the admin endpoint; nil: it is not read yet
 }
 
-func getRequest(path string) *apiRequest { return &apiRequest{method: http.MethodGet, path: path} }
+func newRequest(method, path string, body any) *apiRequest {
+	return &apiRequest{method: method, path: path, query: url.Values{}, header: http.Header{}, body: body}
+}
+
+func getRequest(path string) *apiRequest { return newRequest(http.MethodGet, path, nil) }
+
+// getting is the request of commands that get what is at a path, whatever their arguments.
+func getting(path string) func(*cobra.Command, []string) (*apiRequest, error) {
+	return func(*cobra.Command, []string) (*apiRequest, error) { return getRequest(path), nil }
+}
 
 // zonePath returns the path of a resource of a zone.
 func zonePath(zone, resource string) string { return "zones/" + url.PathEscape(zone) + "/" + resource }
 
-// changeFlags adds the flags of commands that change the rules.
+// changeFlags adds the flags of commands that change the rules, for a reason that is not an entry's.
 func changeFlags(f *pflag.FlagSet) {
+	f.String("note", "", "Why, for the history of the rules")
+	ruleFlags(f)
+}
+
+// ruleFlags adds the flags of all commands that change the rules.
+func ruleFlags(f *pflag.FlagSet) {
 	authorFlag(f)
 	f.Bool("dry-run", false, "Show what would change, and change nothing")
 	f.String("if-match", "", "Version that must be in force, or else nothing changes; * is any")
 }
 
-// noteFlag adds the flag of changes that have no reason of their own.
-func noteFlag(f *pflag.FlagSet) { f.String("note", "", "Why, for the history of the rules") }
-
-// withChangeFlags adds what the flags of changeFlags and noteFlag say.
+// withChangeFlags adds what the flags of changeFlags say.
 func (r *apiRequest) withChangeFlags(f *pflag.FlagSet) *apiRequest {
-	if r.query == nil {
-		r.query = url.Values{}
-	}
 	if dryRun, _ := f.GetBool("dry-run"); dryRun {
 		r.query.Set("dry_run", "true")
 	}
@@ -56,9 +65,6 @@ func (r *apiRequest) withChangeFlags(f *pflag.FlagSet) *apiRequest {
 	if version, _ := f.GetString("if-match"); version != "" {
 		if version != "*" {
 			version = `"` + strings.Trim(version, `"`) + `"`
-		}
-		if r.header == nil {
-			r.header = http.Header{}
 		}
 		r.header.Set("If-Match", version)
 	}
@@ -112,9 +118,6 @@ func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 	}
 	query := maps.Clone(r.query)
 	if author := authorOf(cmd.Flags()); author != "" && r.method != http.MethodGet {
-		if query == nil {
-			query = url.Values{}
-		}
 		query.Set("author", author)
 	}
 	uri := "/rate_limit/" + r.path

@@ -70,16 +70,13 @@ func rulesWriteCommand(method, use, short, example string) *cobra.Command {
 		use: use, short: short, example: example,
 		long:  short + ". The file is YAML or JSON; - is the standard input.",
 		least: 1, most: 1,
-		flags: func(f *pflag.FlagSet) {
-			noteFlag(f)
-			changeFlags(f)
-		},
+		flags: changeFlags,
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			text, err := readFileOrInput(cmd, args[0])
 			if err != nil {
 				return nil, err
 			}
-			r := &apiRequest{method: method, path: "rules", body: text}
+			r := newRequest(method, "rules", text)
 			if !json.Valid(text) {
 				if r.body, err = adminapi.DecodeYAML(text); err != nil {
 					return nil, fmt.Errorf("%s: %w", printable(args[0]), err)
@@ -174,12 +171,9 @@ func rulesRollbackCommand() *cobra.Command {
 		long:    "Restores the rules of an older version, as a new version. Version 0 has no rules.",
 		example: `  caddy rate-limit rules rollback 7 --note "the flood is over"`,
 		least:   1, most: 1,
-		flags: func(f *pflag.FlagSet) {
-			noteFlag(f)
-			changeFlags(f)
-		},
+		flags: changeFlags,
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
-			r := &apiRequest{method: http.MethodPost, path: versionPath(args[0]) + "/rollback", body: struct{}{}}
+			r := newRequest(http.MethodPost, versionPath(args[0])+"/rollback", struct{}{})
 			return r.withChangeFlags(cmd.Flags()), nil
 		},
 		print: printWrittenVersion,

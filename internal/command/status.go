@@ -15,7 +15,7 @@ func statusCommand() *cobra.Command {
 		example: `  caddy rate-limit status
   caddy rate-limit status --address unix//run/caddy/admin.sock
   caddy rate-limit status zones`,
-		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("status"), nil },
+		request: getting("status"),
 		print:   printStatus, ok: isHealthy,
 		long: `
 Shows health, rules, nodes and emergency mode. The exit code is 1 if the node
@@ -36,7 +36,7 @@ Checks whether the node is healthy. The exit code is 0 if it is. It is 1 if a
 primary of Redis fails, while requests are served, or if Caddy shuts down. It
 is 2 if that cannot be told, because Caddy does not answer.`,
 		example: "  caddy rate-limit health",
-		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("status"), nil },
+		request: getting("status"),
 		print:   printHealth, ok: isHealthy, isCheck: true,
 	}.command()
 }
@@ -85,7 +85,7 @@ func zonesCommand() *cobra.Command {
 	return apiCommand[adminapi.Zones]{
 		use: "zones", short: "Lists the limits in force, and where they are from",
 		example: "  caddy rate-limit status zones",
-		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("zones"), nil },
+		request: getting("zones"),
 		print: func(t *table, answer *adminapi.Zones) {
 			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN", "COMPARED WITH")
 			for _, z := range answer.Zones {
@@ -116,7 +116,7 @@ func nodesCommand() *cobra.Command {
 	return apiCommand[adminapi.Nodes]{
 		use: "nodes", short: "Lists the nodes that share the counts",
 		example: "  caddy rate-limit status nodes",
-		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("nodes"), nil },
+		request: getting("nodes"),
 		print: func(t *table, answer *adminapi.Nodes) {
 			t.row("NODE", "SEEN", "SELF")
 			for _, n := range answer.Nodes {

@@ -21,11 +21,7 @@ func tierCommand() *cobra.Command {
 		example: `  caddy rate-limit tier add user pro sk_live_1 --reason "contract 12"
   caddy rate-limit tier add user pro --key-file - <key.txt`,
 		least: 2, most: 3, ofZone: true, complete: completeZoneAndTier,
-		flags: func(f *pflag.FlagSet) {
-			keyFlags(f)
-			hashFlag(f)
-			addFlags(f)
-		},
+		flags: addFlags,
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			body := usedFlags(cmd.Flags(), "missing")
 			body["zone"], body["tier"] = args[0], args[1]
@@ -34,7 +30,7 @@ func tierCommand() *cobra.Command {
 			}
 			return c.add(cmd.Flags(), body), nil
 		},
-		print: func(t *table, a **rules.TierAssignment) { c.print(t, *a) },
+		print: c.printOne,
 	}.command()
 	change := c.changeCommand("  caddy rate-limit tier change acme --tier free",
 		func(f *pflag.FlagSet) { f.String("tier", "", "Tier of the key") },

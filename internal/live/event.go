@@ -27,8 +27,3 @@ func newestOf(older, newer []event) []event {
 	})
 	return append(kept, newer...)
 }
-
-func distinct(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
-}

@@ -11,9 +11,9 @@ import (
 
 // How often viewers get something.
 const (
-	Interval  = time.Second
-	TopEvery  = 2 // snapshots: the keys that use a zone most
-	FleetEach = 5 // snapshots: the nodes of the fleet, which Redis tells
+	interval  = time.Second
+	topEvery  = 2 // snapshots: the keys that use a zone most
+	fleetEach = 5 // snapshots: the nodes of the fleet, which Redis tells
 )
 
 // fleetPatience is how long a snapshot waits for Redis. While Redis does not answer, its breaker

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ func (s *Stream) join(zone string) (v *Viewer, leave func()) {
 	s.viewers[v] = true
 	if s.stop == nil {
 		from := s.last
-		if time.Since(from.at) > Interval {
+		if time.Since(from.at) > interval {
 			s.newest, from = nil, sampler{process: s.process}
 		}
 		s.stop = make(chan struct{})
@@ -74,14 +75,14 @@ func (s *Stream) leave(v *Viewer) {
 // serve makes the events until stop is closed. The first snapshot comes when that after the last one of
 // the sampler is due: a viewer that comes again at once goes on.
 func (s *Stream) serve(stop <-chan struct{}, sampler *sampler) {
-	due := time.NewTimer(time.Until(sampler.at.Add(Interval)))
+	due := time.NewTimer(time.Until(sampler.at.Add(interval)))
 	defer due.Stop()
 	select {
 	case <-stop:
 		return
 	case <-due.C:
 	}
-	ticker := time.NewTicker(Interval)
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for n := 0; ; n++ {
 		s.send(stop, sampler, n)
@@ -98,11 +99,11 @@ func (s *Stream) send(stop <-chan struct{}, sampler *sampler, n int) {
 	now, hasRates := time.Now(), !sampler.at.IsZero()
 	snapshot := sampler.snapshot(now)
 	events := []event{newEvent("snapshot", snapshot)}
-	if n%FleetEach == 0 {
+	if n%fleetEach == 0 {
 		events = append(events, newEvent("fleet", sampler.fleet()))
 	}
 	tops := make(map[string]event)
-	if n%TopEvery == 0 {
+	if n%topEvery == 0 {
 		for _, zone := range s.wantedZones() {
 			if top := sampler.top(zone); top != nil {
 				tops[zone] = newEvent("top", top)
@@ -128,16 +129,16 @@ func (s *Stream) send(stop <-chan struct{}, sampler *sampler, n int) {
 	}
 }
 
-// wantedZones returns the zones whose keys viewers want.
+// wantedZones returns the zones whose keys viewers want, each once.
 func (s *Stream) wantedZones() (zones []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.viewers {
-		if v.zone != "" {
+		if v.zone != "" && !slices.Contains(zones, v.zone) {
 			zones = append(zones, v.zone)
 		}
 	}
-	return distinct(zones)
+	return zones
 }
 
 func (v *Viewer) offer(e event) {

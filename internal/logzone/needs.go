@@ -110,7 +110,7 @@ var errUnknown = errors.New("no field of the log has it: use log_append in the s
 func (m *request) placeholder(n *needs, name string) error {
 	why := "{" + name + "}"
 	if field, given := n.given[name]; given {
-		m.provided = append(m.provided, provided{name, n.want(why, strings.Split(field, ".")...)})
+		m.provided = append(m.provided, placed{name, n.want(why, strings.Split(field, ".")...)})
 		return nil
 	}
 	if strings.HasPrefix(name, "env.") || strings.HasPrefix(name, "file.") || strings.HasPrefix(name, "system.") {
@@ -135,7 +135,7 @@ func (m *request) placeholder(n *needs, name string) error {
 	case name == "http.request.remote.host", strings.HasPrefix(name, "http.request.remote.host/"):
 		m.remoteIP = n.want(why, "request", "remote_ip")
 	case name == "http.auth.user.id":
-		m.provided = append(m.provided, provided{name, n.want(why, "user_id")})
+		m.provided = append(m.provided, placed{name, n.want(why, "user_id")})
 	case name == "http.request.tls.server_name":
 		m.serverName = n.want(why, "request", "tls", "server_name")
 	default:
@@ -150,8 +150,8 @@ func (m *request) header(n *needs, why, name string) {
 }
 
 func (m *request) addHeader(field string, place int) {
-	if !slices.ContainsFunc(m.headers, func(h header) bool { return h.name == field }) {
-		m.headers = append(m.headers, header{field, place})
+	if !slices.ContainsFunc(m.headers, func(h placed) bool { return h.name == field }) {
+		m.headers = append(m.headers, placed{field, place})
 	}
 }
 

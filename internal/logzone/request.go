@@ -24,19 +24,13 @@ type request struct {
 
 	method, uri, host, proto, remoteIP, clientIP, serverName, tls, status int
 
-	headers  []header
-	provided []provided
+	headers  []placed // of the request
+	provided []placed // placeholders of which other fields of the row have the values
 	said     said
 }
 
-// A header is a field of requests, and its place in the row.
-type header struct {
-	name  string
-	place int
-}
-
-// A provided is a placeholder that another field of the row has.
-type provided struct {
+// A placed is a header or a placeholder, and the place in the row that has its value.
+type placed struct {
 	name  string
 	place int
 }

@@ -7,6 +7,7 @@
 package matchindex
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"runtime"
@@ -104,10 +105,7 @@ func keysOf(sets caddyhttp.MatcherSets, uses map[key]int) (keys []key, plain boo
 		keys = append(keys, best...)
 	}
 	slices.SortFunc(keys, func(a, b key) int {
-		if a.kind != b.kind {
-			return int(a.kind) - int(b.kind)
-		}
-		return strings.Compare(a.text, b.text)
+		return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
 	})
 	return slices.Compact(keys), len(sets) > 0
 }

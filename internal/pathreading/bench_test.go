@@ -36,7 +36,7 @@ func parse(t testing.TB, path string) *url.URL {
 // not disturb. The bound is four times what the slowest takes.
 func TestLoadOfHostilePaths(t *testing.T) {
 	const most = 400 * time.Microsecond
-	for _, length := range []int{1024, MaxLength, 8192} {
+	for _, length := range []int{1024, maxLength, 8192} {
 		for _, path := range hostile(length) {
 			u, fastest := parse(t, path), time.Hour
 			for range 50 {
@@ -63,7 +63,7 @@ func BenchmarkRead(b *testing.B) {
 	for _, path := range hostile(8192) {
 		paths["hostile"+path[:12]] = path
 	}
-	for _, path := range hostile(MaxLength) {
+	for _, path := range hostile(maxLength) {
 		paths["hostile4"+path[:12]] = path
 	}
 	for name, path := range paths {

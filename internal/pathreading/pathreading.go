@@ -14,12 +14,12 @@ import (
 const Most = 12
 
 // maxParts is how many encoded slashes, semicolons and doubled slashes a path may have. With
-// MaxLength it bounds the time that readings take.
+// maxLength it bounds the time that readings take.
 const maxParts = 128
 
-// MaxLength is the most bytes of a path that has several readings. The longest that are innocent are
+// maxLength is the most bytes of a path that has several readings. The longest that are innocent are
 // names of objects in S3, of 1024 bytes that may all be encoded.
-const MaxLength = 4096
+const maxLength = 4096
 
 // The reasons why a path is refused. Clients that mean well send none of these: they remove dot
 // segments themselves.
@@ -52,7 +52,7 @@ func Read(u *url.URL) (p Path, err error) {
 		p.one[0].path = strings.ToLower(u.Path)
 		return p, nil
 	}
-	if len(u.Path) > MaxLength || len(u.RawPath) > MaxLength {
+	if len(u.Path) > maxLength || len(u.RawPath) > maxLength {
 		return p, ErrTooLong
 	}
 	p.escaped = u.EscapedPath()

@@ -74,8 +74,8 @@ func TestReadRefuses(t *testing.T) {
 		"/a%00": ErrControl, "/a%0ab": ErrControl, "/a%7F": ErrControl, "/a%2500b": ErrControl, "/%01": ErrControl,
 		"//h/a%2fb;c//d":                           ErrTooMany,
 		"/" + strings.Repeat(";", maxParts+1):      ErrTooMany,
-		"/;" + strings.Repeat("a", MaxLength):      ErrTooLong,
-		"//" + strings.Repeat("%C3%A9", MaxLength): ErrTooLong,
+		"/;" + strings.Repeat("a", maxLength):      ErrTooLong,
+		"//" + strings.Repeat("%C3%A9", maxLength): ErrTooLong,
 	} {
 		p, err := Read(parse(t, path))
 		if !errors.Is(err, want) || !strings.Contains(want.Error(), ": use ") {

@@ -48,11 +48,9 @@ func (p *Process) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range descs {
 		ch <- d
 	}
-	p.requests.Describe(ch)
-	p.failures.Describe(ch)
-	p.decided.Describe(ch)
-	p.restored.Describe(ch)
-	p.recording.describe(ch)
+	for _, f := range p.families {
+		f.Describe(ch)
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -71,11 +69,9 @@ func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	s.collectMemory()
 	s.collectStores()
 	s.collectRules()
-	p.requests.Collect(ch)
-	p.failures.Collect(ch)
-	p.decided.Collect(ch)
-	p.restored.Collect(ch)
-	p.recording.collect(ch)
+	for _, f := range p.families {
+		f.Collect(ch)
+	}
 }
 
 // A scrape takes the metrics that one scrape collects.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
@@ -23,19 +22,13 @@ type Process struct {
 	newest    func() *Log
 	limits    func() []usage.Limit
 	emergency atomic.Bool // emergency mode is on
-	storeTimes
-	decisionTimes
-	restored  *prometheus.CounterVec // rules, by store
-	recording recording
+	counted
 }
 
 // NewProcess returns the reports of this process. newest returns the log of the newest running
 // configuration, or nil if none runs, and limits the limits in force.
 func NewProcess(newest func() *Log, limits func() []usage.Limit) *Process {
-	return &Process{
-		newest: newest, limits: limits, storeTimes: newStoreTimes(), decisionTimes: newDecisionTimes(), restored: newRestored(),
-		recording: newRecording(),
-	}
+	return &Process{newest: newest, limits: limits, counted: newCounted()}
 }
 
 // logger returns the logger of the newest configuration, or else Caddy's own.

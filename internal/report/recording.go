@@ -3,36 +3,11 @@ package report
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
 )
-
-// recording counts decisions that are to be recorded, by where to.
-type recording struct{ recorded, dropped *prometheus.CounterVec }
-
-func newRecording() recording {
-	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caddy_rate_limit_" + name, Help: help}, []string{"to"})
-	}
-	return recording{
-		counter("decisions_recorded_total", "Decisions that were recorded."),
-		counter("decisions_unrecorded_total", "Decisions that were to be recorded and were dropped: they came too fast, or the "+
-			"database was too slow."),
-	}
-}
-
-func (r recording) describe(ch chan<- *prometheus.Desc) {
-	r.recorded.Describe(ch)
-	r.dropped.Describe(ch)
-}
-
-func (r recording) collect(ch chan<- prometheus.Metric) {
-	r.recorded.Collect(ch)
-	r.dropped.Collect(ch)
-}
 
 // AreFollowed reports whether anybody records or follows decisions. It is two loads.
 func (l *Requests) AreFollowed() bool { return l.recorded != nil || len(l.Tails.All()) > 0 }
@@ -106,8 +81,8 @@ func countField(name string, events *int64) zap.Field {
 
 // DecisionsRecorded implements decisionlog.Observer.
 func (p *Process) DecisionsRecorded(to string, recorded, dropped uint64) {
-	p.recording.recorded.WithLabelValues(to).Add(float64(recorded))
-	p.recording.dropped.WithLabelValues(to).Add(float64(dropped))
+	p.recorded.WithLabelValues(to).Add(float64(recorded))
+	p.unrecorded.WithLabelValues(to).Add(float64(dropped))
 }
 
 // RecordingFailed implements decisionlog.Observer.

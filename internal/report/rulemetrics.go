@@ -1,10 +1,6 @@
 package report
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
-)
+import "github.com/fleetlimit/fleetlimit/internal/rulewatch"
 
 var (
 	descRulesVersion = desc("rules_version", "The version of the rules that is in force on this node; 0 if there are none.",
@@ -12,13 +8,6 @@ var (
 	descRulesFailed = desc("rules_failed_polls_total", "Reads of the rules that have failed. The last known ones stay in "+
 		"force meanwhile.", "store")
 )
-
-func newRestored() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "caddy_rate_limit_rules_restored_total",
-		Help: "How often this node has written back the rules to a store that had lost them.",
-	}, []string{"store"})
-}
 
 // collectRules collects the watchers of rules. During a reload two of them may have stores of the
 // same name: the newer version counts, and failures are summed.

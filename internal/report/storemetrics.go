@@ -1,10 +1,6 @@
 package report
 
 import (
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/membership"
 )
@@ -36,44 +32,6 @@ var (
 		"stores with Sentinels.", "store")
 	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
 )
-
-// storeTimes are how long requests to stores took, and how many have failed.
-type storeTimes struct {
-	requests *prometheus.HistogramVec
-	failures *prometheus.CounterVec
-}
-
-func newStoreTimes() storeTimes {
-	return storeTimes{
-		prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "caddy_rate_limit_store_seconds",
-			Help:    "How long Redis took to answer about counts.",
-			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1},
-		}, []string{"store"}),
-		prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "caddy_rate_limit_store_errors_total",
-			Help: "Requests to Redis about counts that were not answered.",
-		}, []string{"store"}),
-	}
-}
-
-// Asked implements stores.Observer.
-func (t *storeTimes) Asked(store string) func(time.Duration, error) {
-	requests, failures := t.requests.WithLabelValues(store), t.failures.WithLabelValues(store)
-	return func(took time.Duration, err error) {
-		if err != nil {
-			failures.Inc()
-			return
-		}
-		requests.Observe(took.Seconds())
-	}
-}
-
-// Ended implements stores.Observer.
-func (t *storeTimes) Ended(store string) {
-	t.requests.DeleteLabelValues(store)
-	t.failures.DeleteLabelValues(store)
-}
 
 // collectStores collects the stores in Redis.
 func (s scrape) collectStores() {

@@ -20,9 +20,9 @@ import (
 
 // A Store is where the counts of a configuration are.
 type Store struct {
-	limits   limits
-	inFlight *concurrency.Store
-	observer Observer
+	limits    limits
+	*inFlight // the permits, with its methods
+	observer  Observer
 
 	reservations *reservation.Table
 
@@ -42,6 +42,9 @@ type inRedis struct {
 	node   *node
 	client *redisconn.Client
 }
+
+// inFlight is a name by which other packages cannot reach what a store embeds.
+type inFlight = concurrency.Store
 
 // limits decide takes, and operators can look into them.
 type limits interface {
@@ -92,20 +95,6 @@ func (s *Store) Preview(ctx context.Context, now time.Time, takes []limiter.Take
 	return s.Peek(ctx, now, takes)
 }
 
-// Acquire calls [concurrency.Store.Acquire].
-func (s *Store) Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (
-	concurrency.Permit, limiter.Decision, error,
-) {
-	return s.inFlight.Acquire(ctx, now, r, key)
-}
-
-// AcquireInTurn calls [concurrency.Store.AcquireInTurn].
-func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte, wait time.Duration) (
-	concurrency.Permit, limiter.Decision, error,
-) {
-	return s.inFlight.AcquireInTurn(ctx, now, r, key, wait)
-}
-
 // PeekPermit calls [concurrency.Store.Peek].
 func (s *Store) PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
 	return s.inFlight.Peek(now, r, key)
@@ -114,11 +103,6 @@ func (s *Store) PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limit
 // PreviewPermit calls [concurrency.Store.Preview].
 func (s *Store) PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error) {
 	return s.inFlight.Preview(ctx, now, r, key)
-}
-
-// InFlight calls [concurrency.Store.InFlight].
-func (s *Store) InFlight(now time.Time, r *concurrency.Rule, key []byte) (requests, leased int64) {
-	return s.inFlight.InFlight(now, r, key)
 }
 
 // Note notes that the store has answered a request, or why it has not, and tells the observer when

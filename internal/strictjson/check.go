@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func (c *checker) check(path string, value any, t reflect.Type) error {
 		if !ok && value != nil {
 			return wrongType(path, value, "an object")
 		}
-		for _, name := range sortedNames(object) {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
 			if err := c.check(Child(path, name), object[name], t.Elem()); err != nil {
 				return err
 			}
@@ -147,10 +148,10 @@ func (c *checker) checkStruct(path string, value any, t reflect.Type) error {
 		return wrongType(path, value, "an object")
 	}
 	members := membersOf(t)
-	for _, name := range sortedNames(object) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		t, found := members[name]
 		if !found {
-			return errorAt(path, "unknown field %q: %s", name, c.instead(name, sortedNames(members)))
+			return errorAt(path, "unknown field %q: %s", name, c.instead(name, slices.Sorted(maps.Keys(members))))
 		}
 		if err := c.check(Child(path, name), object[name], t); err != nil {
 			return err
@@ -205,13 +206,4 @@ func wrongType(path string, value any, want string) error {
 		is = "a boolean"
 	}
 	return errorAt(path, "it is %s: use %s", is, want)
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -14,9 +14,6 @@ const generationLasts = 30 * time.Second
 const (
 	shardBits = 5
 	shards    = 1 << shardBits
-
-	// Counters is how many keys a list counts.
-	Counters = shards * perSketch
 )
 
 // A List has the keys of takes, and finds those that were used most lately. It is safe for
@@ -50,7 +47,7 @@ func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 	}
 	second := now.Unix()
 	weight := s.sample(second)
-	if weight == 0 || len(t.Key) > MaxKey || t.Cost <= 0 {
+	if weight == 0 || len(t.Key) > maxKey || t.Cost <= 0 {
 		return 0, false
 	}
 	hash := maphash.Bytes(s.seed, t.Key) ^ uint64(t.Rule)
@@ -69,23 +66,30 @@ func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 // Keys returns the keys that have a counter, as far as they have been used. A key may be there
 // several times.
 func (l *List) Keys() (keys []string) {
+	l.each(func(s *sketch) {
+		for i := range s.counters {
+			if c := &s.counters[i]; c.length > 0 {
+				keys = append(keys, string(c.key[:c.length]))
+			}
+		}
+	})
+	return keys
+}
+
+// each calls do with each sketch of the list, whose lock is held meanwhile.
+func (l *List) each(do func(*sketch)) {
 	s := l.sketches.Load()
 	if s == nil {
-		return nil
+		return
 	}
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		if sh.sketch != nil {
-			for j := range sh.sketch.counters {
-				if c := &sh.sketch.counters[j]; c.length > 0 {
-					keys = append(keys, string(c.key[:c.length]))
-				}
-			}
+			do(sh.sketch)
 		}
 		sh.mu.Unlock()
 	}
-	return keys
 }
 
 // begin returns the sketches of a list that had none.

@@ -11,8 +11,8 @@
 // [Top] describes the last 30 to 60 seconds.
 package topkeys
 
-// MaxKey is the length in bytes of the longest key: that of package keytemplate.
-const MaxKey = 64
+// maxKey is the length in bytes of the longest key: that of package keytemplate.
+const maxKey = 64
 
 // perSketch is how many keys a sketch counts.
 const perSketch = 32
@@ -26,7 +26,7 @@ type counter struct {
 	limit        uint32 // the newest
 	tier         uint16 // the newest
 	length       uint8  // of key; 0: the counter is free
-	key          [MaxKey]byte
+	key          [maxKey]byte
 }
 
 func (c *counter) is(t *Take) bool {
@@ -37,7 +37,7 @@ func (c *counter) is(t *Take) bool {
 type Take struct {
 	Rule  uint32 // the ID of the rule, whose count is meant
 	Limit uint32 // tells apart the limits of that count
-	Key   []byte // at most MaxKey bytes
+	Key   []byte // at most maxKey bytes
 	Tier  uint16 // the number of its tier in the zone
 	Cost  int64
 }

@@ -37,22 +37,13 @@ type ID struct {
 
 // Top returns the keys that were used most at now.
 func (l *List) Top(now time.Time) Top {
-	s := l.sketches.Load()
-	if s == nil {
-		return Top{}
-	}
 	var all []Key
 	rest, per := uint64(0), 1/l.seconds(now)
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		if sh.sketch != nil {
-			sh.sketch.advance(generationAt(now))
-			all = sh.sketch.appendKeys(all, per)
-			rest = max(rest, sh.sketch.atMost())
-		}
-		sh.mu.Unlock()
-	}
+	l.each(func(s *sketch) {
+		s.advance(generationAt(now))
+		all = s.appendKeys(all, per)
+		rest = max(rest, s.atMost())
+	})
 	return newTop(all, float64(rest)*per)
 }
 

@@ -92,7 +92,7 @@ func Decode(encoded []byte) (v View, err error) {
 		for range n {
 			k := Key{ID: ID{Rule: d.uint32()}, Limit: d.uint32(), PerSecond: d.rate(), Error: d.rate()}
 			length := int(d.byte())
-			if length > MaxKey {
+			if length > maxKey {
 				return View{}, errEncoding
 			}
 			k.Key = string(d.next(length))

@@ -127,7 +127,7 @@ func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists
 		if e == nil || e.Address == "" || e.Expired(now) || by != nil && e.Action != rules.Deny {
 			continue
 		}
-		if r, err := ipset.ParsePrefix(e.Address); err == nil && r.Bits() <= p.Bits() && r.Contains(p.Addr()) {
+		if contains(e.Address, p) {
 			by = &adminapi.DecidedBy{Action: e.Action, Source: adminapi.FromRules, Entry: e.ID}
 		}
 	}

@@ -47,7 +47,7 @@ func (c *credential) of(r *Request) string {
 // replaced headers says nothing about who the client is: the gateway may put a credential of its own
 // in place of the client's.
 func (z *Zone) WatchCredentials(replaced map[string]bool) {
-	watched := slices.DeleteFunc(newCredentials(z.placeholders()), func(c credential) bool { return replaced[c.header] })
+	watched := slices.DeleteFunc(newCredentials(z.Placeholders()), func(c credential) bool { return replaced[c.header] })
 	z.watched.Store(&watched)
 }
 

@@ -15,7 +15,7 @@ func TestZoneKnowsCredentials(t *testing.T) {
 		{"http.auth.user.id", ""}, {"http.request.header.x-device", "X-Device"},
 		{"http.request.header.X-Plan", "X-Plan"}, {"http.auth.user.cost", ""}, {"http.request.header.X-Cost", "X-Cost"},
 	}
-	if got := newCredentials(z.placeholders()); !slices.Equal(got, want) {
+	if got := newCredentials(z.Placeholders()); !slices.Equal(got, want) {
 		t.Errorf("credentials = %v, want %v", got, want)
 	}
 }

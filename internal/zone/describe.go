@@ -144,9 +144,9 @@ func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *r
 			own = settings.Tier.Tiers[tier]
 		}
 		if own.Limited() || changes.Tiers[tier] != "" {
-			add("tier", limitOf(own), changes.Tiers[tier])
+			add("tier", own.OwnLimit(), changes.Tiers[tier])
 		} else {
-			add("shared tier", limitOf(shared[tier]), "")
+			add("shared tier", shared[tier].OwnLimit(), "")
 		}
 	}
 	if e == nil {
@@ -155,15 +155,7 @@ func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *r
 	changed := cmp.Or(changes.Endpoints[name], new(rules.Endpoint))
 	add("endpoint", e.Limit, changed.Limit)
 	if tier != "" {
-		add("endpoint tier", limitOf(e.Tiers[tier]), changed.Tiers[tier])
+		add("endpoint tier", e.Tiers[tier].OwnLimit(), changed.Tiers[tier])
 	}
 	return origins
-}
-
-// limitOf returns the limit of a tier, nil if it has none.
-func limitOf(t *config.Tier) *config.Limit {
-	if !t.Limited() {
-		return nil
-	}
-	return &t.Limit
 }

@@ -35,7 +35,8 @@ func (s *Snapshot) Doubts(ctx context.Context, store InspectedStore, key rules.K
 
 // hasCount reports whether the store may have counted a key.
 func (s *Snapshot) hasCount(ctx context.Context, store InspectedStore, key rules.Key) bool {
-	request := &adminapi.InspectRequest{Key: key.Text, Base64: key.Base64, Missing: key.Missing}
+	request := new(adminapi.InspectRequest)
+	request.Key, request.Base64, request.Missing = key.Text, key.Base64, key.Missing
 	found, err := s.Inspect(ctx, store, key.Zone, request)
 	if err != nil || slices.ContainsFunc(found.Counts, func(c adminapi.InspectedCount) bool {
 		return c.Count == nil || c.Count.Consumed > 0 // without a limit nothing is counted

@@ -31,10 +31,10 @@ type Historian struct {
 func (s *Snapshot) Historian(zone string, r *adminapi.HistoryRequest) (*Historian, error) {
 	z := s.set.named(zone)
 	h := &Historian{zone: z, show: s.set.showsKeys(zone), Subject: rules.Subject{Zone: zone}}
-	if r.Key == "" && r.Base64 == "" && r.Stored == "" && !r.Missing {
+	if !r.IsSet() {
 		return h, nil
 	}
-	ref := KeyRef{rules.Key{Zone: zone, Text: r.Key, Base64: r.Base64, Missing: r.Missing}, r.Stored}
+	ref := KeyRef{r.In(zone), r.Stored}
 	keys, err := z.resolve(&ref)
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)

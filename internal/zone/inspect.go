@@ -38,7 +38,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 ) {
 	z, inForce := s.rulesOf(zone)
 	i := inspector{snapshot: s, store: store, zone: z, config: z.builder.zone, now: time.Now()}
-	ref := KeyRef{rules.Key{Zone: zone, Text: r.Key, Base64: r.Base64, Missing: r.Missing}, r.Stored}
+	ref := KeyRef{r.In(zone), r.Stored}
 	keys, err := z.resolve(&ref)
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
@@ -49,9 +49,9 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	if err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
 	}
+	shown := adminapi.ShownKey{Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Hash: i.hash(), Missing: i.key.Missing}
 	answer := &adminapi.Inspection{
-		Zone: zone, Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Hash: i.hash(), Missing: i.key.Missing,
-		Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
+		Zone: zone, ShownKey: shown, Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
 	}
 	for place := range inForce.endpoints {
 		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {

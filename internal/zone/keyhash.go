@@ -29,10 +29,7 @@ func (s *Snapshot) KeyByHash(ctx context.Context, zone, hash string, known ...it
 
 // hasHash reports whether the text of a key has a hash. A digest has no text.
 func (z *Zone) hasHash(key []byte, hash string) bool {
-	for _, t := range [...]*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey} {
-		if t == nil {
-			continue
-		}
+	for _, t := range z.templates {
 		if text, ok := t.TextOf(key); ok && text != "" && keytemplate.Hash(text) == hash {
 			return true
 		}

@@ -15,7 +15,7 @@ import (
 // not if the text is not known, because the key is a digest, or if it is the text of several keys.
 func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
 	name = rules.Key{Zone: z.Name, Missing: keytemplate.IsSubstitute(key)}
-	for _, t := range z.templates() {
+	for _, t := range z.templates {
 		text, ok := t.TextOf(key)
 		if !ok {
 			continue
@@ -30,12 +30,6 @@ func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
 		}
 	}
 	return name, false
-}
-
-// templates returns the templates of keys of the zone.
-func (z *Zone) templates() []*keytemplate.Template {
-	all := []*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey}
-	return slices.DeleteFunc(all, func(t *keytemplate.Template) bool { return t == nil })
 }
 
 // A KeyRef is a key as a request to the admin API names it. Stored is the key as the store has it,

@@ -48,6 +48,3 @@ func (z *Zone) KeyName(key []byte) string {
 	}
 	return name.Text
 }
-
-// Placeholders returns what decides about requests: that of the key, of its substitute, of tier and costs.
-func (z *Zone) Placeholders() []string { return z.placeholders() }

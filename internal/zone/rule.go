@@ -129,7 +129,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 		compiled, err := b.endpoint(e, rest)
 		if err != nil {
-			return nil, &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)}
+			return nil, b.errorAt(i, err)
 		}
 		for earlier := range all {
 			if r := all[earlier].route; r.Covers(compiled.route) {
@@ -163,6 +163,13 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		b.addCounters(&all[i])
 	}
 	return all, nil
+}
+
+// errorAt returns err with the endpoint of the zone at a place that it is about.
+func (b *ruleBuilder) errorAt(place int, err error) error {
+	return &config.SettingError{
+		Endpoint: place + 1, Err: fmt.Errorf("endpoint %d (%s): %w", place+1, b.zone.Endpoints[place].Path, err),
+	}
 }
 
 // addCounters gives e what makes the counters of its decisions.
@@ -336,12 +343,10 @@ func (b *ruleBuilder) counted(base limiter.Rule, limit *config.Limit) (*limiter.
 
 // ownLimit returns the limit that an endpoint itself sets for a tier, or nil.
 func (b *ruleBuilder) ownLimit(e *config.Endpoint, tier int) *config.Limit {
-	if tier != noTier {
-		if t := e.Tiers[b.tiers.names[tier]]; t.Limited() {
-			return &t.Limit
-		}
+	if tier == noTier {
+		return e.Limit
 	}
-	return e.Limit
+	return cmp.Or(e.Tiers[b.tiers.names[tier]].OwnLimit(), e.Limit)
 }
 
 // inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for

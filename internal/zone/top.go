@@ -231,7 +231,7 @@ func shortened(text string) string {
 
 // isAddress reports whether a key is the address of a client, which is no secret: logs have it.
 func (z *Zone) isAddress(key []byte) bool {
-	return slices.ContainsFunc(z.templates(), func(t *keytemplate.Template) bool { return t.IsAddress(key) })
+	return slices.ContainsFunc(z.templates, func(t *keytemplate.Template) bool { return t.IsAddress(key) })
 }
 
 // showsKeys reports whether operators may see the keys of a zone: each handler with the zone says so.

@@ -1,7 +1,6 @@
 package zone
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -73,29 +72,25 @@ const leastHelped = 20
 func (b *ruleBuilder) checkWaits(endpoints []endpointRules) error {
 	zoneUsed, zoneErr := b.zone.Wait == nil, errors.New("wait is not used, because every endpoint has its own: use no wait in the zone")
 	for i := range endpoints {
-		if err := endpoints[i].checkWaitBesideCharge(); err != nil && i == len(b.zone.Endpoints) {
+		e, isRest, own := &endpoints[i], i == len(b.zone.Endpoints), (*caddy.Duration)(nil)
+		if !isRest {
+			own = b.zone.Endpoints[i].Wait
+		}
+		switch err := e.checkWaitBesideCharge(); {
+		case err != nil && isRest:
 			return config.ErrorIn("charge", err)
-		} else if err != nil {
-			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, err)}
-		}
-		e, own, earlier := &endpoints[i], b.zone.Wait, waits{forStatus: config.DefaultStatusWait}
-		if i < len(b.zone.Endpoints) {
-			if own = b.zone.Endpoints[i].Wait; own != nil {
-				earlier = newWaits(b.zone.Wait)
+		case err != nil:
+			return b.errorAt(i, err)
+		case own != nil:
+			if err := e.checkWait(time.Duration(*own), newWaits(b.zone.Wait)); err != nil {
+				return b.errorAt(i, err)
 			}
-		}
-		if own = cmp.Or(own, b.zone.Wait); own == nil {
-			continue
-		}
-		err := e.checkWait(time.Duration(*own), earlier)
-		switch {
-		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil && err != nil:
-			return &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, b.zone.Endpoints[i].Path, err)}
-		case i < len(b.zone.Endpoints) && b.zone.Endpoints[i].Wait != nil:
-		case err == nil:
-			zoneUsed = true
-		default:
-			zoneErr = err
+		case b.zone.Wait != nil:
+			if err := e.checkWait(time.Duration(*b.zone.Wait), newWaits(nil)); err != nil {
+				zoneErr = err
+			} else {
+				zoneUsed = true
+			}
 		}
 	}
 	if !zoneUsed {

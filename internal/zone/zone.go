@@ -8,6 +8,7 @@ package zone
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -36,9 +37,10 @@ type Zone struct {
 	Key      *keytemplate.Template
 	missing  missingKey
 
-	ambiguousIsMissing bool                  // else it is an error
-	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
-	socketKey          *keytemplate.Template // counts requests that have no client address
+	ambiguousIsMissing bool                    // else it is an error
+	cookieKey          *keytemplate.Template   // counts requests with an ambiguous cookie
+	socketKey          *keytemplate.Template   // counts requests that have no client address
+	templates          []*keytemplate.Template // all that make keys, the likeliest first
 
 	allow glob.Set
 	deny  glob.Set
@@ -141,12 +143,13 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareDoubts(settings)...)
 	z.usePaths()
 	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
-	z.unsure = unsurePlaceholders(z.placeholders())
+	z.unsure = unsurePlaceholders(z.Placeholders())
 	return z, nil
 }
 
-// placeholders returns what decides about requests: key and its substitute, tier and costs.
-func (z *Zone) placeholders() []string {
+// Placeholders returns what decides about requests: those of the key and its substitute, of tier and
+// costs.
+func (z *Zone) Placeholders() []string {
 	names := z.Key.Placeholders()
 	if z.missing.key != nil {
 		names = append(names, z.missing.key.Placeholders()...)
@@ -219,6 +222,8 @@ func (z *Zone) compileKeys(settings *config.Zone) (err error) {
 	if z.missing, err = z.newMissingKey(settings, o); err == nil {
 		err = z.checkMissingKey(settings)
 	}
+	z.templates = slices.DeleteFunc([]*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey},
+		func(t *keytemplate.Template) bool { return t == nil })
 	return config.ErrorIn("on_missing_key", err)
 }
 
