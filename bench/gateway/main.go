@@ -49,7 +49,7 @@ func main() {
 	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
 	flag.StringVar(&o.peer, "peer", "", "`path` of a Caddy with caddy-ratelimit, to measure it too")
 	flag.StringVar(&o.floor, "floor", "", "`path` of the binary of test/floor, to measure it too")
-	flag.StringVar(&o.only, "only", "", "one `measurement`: respond, proxy, overrides, redis, redis-many, redis-proxy, reject or memory")
+	flag.StringVar(&o.only, "only", "", "one `measurement`: respond, proxy, overrides, redis, redis-many, shares, redis-proxy, reject or memory")
 	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round; a round of latency takes half of it")
 	flag.IntVar(&o.keys, "keys", 100_000, "distinct API keys and tenants")

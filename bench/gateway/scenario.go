@@ -74,6 +74,16 @@ const (
 		}
 	}
 `
+	noMatch = `	rate_limit {
+		zone api_key {
+			match {
+				method PUT
+			}
+			key {http.request.header.X-Api-Key}
+			limit 1000/1m
+		}
+	}
+`
 	// sameHeaders writes the headers of three zones, by an ordinary directive.
 	sameHeaders = `	header {
 		X-RateLimit-Limit 1000
@@ -124,6 +134,8 @@ func comparisons(o options) []*comparison {
 		site := strings.Replace(zones, "rate_limit {\n", "rate_limit {\n\t\theaders none\n", 1) + respond
 		return &variant{name: "fleetlimit, `headers none`", binary: o.caddy, redis: redis, site: site}
 	}
+	oneWithoutHeaders := noHeaders(strings.ReplaceAll(oneZone, "1000/1m", "1000000/1m"), false)
+	oneWithoutHeaders.name += ", one zone"
 	peer := func(rest string) *variant {
 		return &variant{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + rest}
 	}
@@ -152,6 +164,10 @@ func comparisons(o options) []*comparison {
 		within("redis-many", "Redis", 10*fewKeys, highZones, respond, true,
 			&variant{name: "fleetlimit, counted in memory", binary: o.caddy, site: highZones + respond, same: "`header`"},
 			noHeaders(highZones, true)),
+		// What each of them costs more than the one before is what a part of the handler costs.
+		within("shares", "memory", 10*fewKeys, highZones, respond, false,
+			&variant{name: "fleetlimit, no zone matches", binary: o.caddy, site: noMatch + respond},
+			oneWithoutHeaders, noHeaders(highZones, false)),
 		within("redis-proxy", "Redis", fewKeys, highZones, proxy, true),
 		{
 			id: "reject", status: 429, exhausted: true,
