@@ -25,17 +25,17 @@ import (
 // runs until the test ends.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
-	h, _ := provisionedIn(tb, tb.TempDir(), config)
+	h, _ := provisionedIn(tb, "", config)
 	return h
 }
 
-// provisionedIn is as provisioned, with Caddy's storage in a directory. stop stops the configuration
-// before the test ends.
+// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default. stop
+// stops the configuration before the test ends.
 func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) {
 	tb.Helper()
-	shared := &caddy.Config{
-		Admin:      &caddy.AdminConfig{Disabled: true},
-		StorageRaw: json.RawMessage(fmt.Sprintf(`{"module": "file_system", "root": %q}`, dir)),
+	shared := &caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}}
+	if dir != "" {
+		shared.StorageRaw = json.RawMessage(fmt.Sprintf(`{"module": "file_system", "root": %q}`, dir))
 	}
 	ctx, err := caddy.ProvisionContext(shared)
 	if err != nil {
