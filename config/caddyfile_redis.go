@@ -29,7 +29,7 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		"sentinel_password": subdirective.Text("sentinel_password <secret>", &c.SentinelPassword),
 		"key_prefix":        subdirective.Text("key_prefix <prefix>", &c.KeyPrefix),
 		"timeout":           subdirective.Duration("timeout", false, &c.Timeout),
-		"pool_size":         subdirective.Number("pool_size", 1, many, &c.PoolSize),
+		"pool_size":         subdirective.Number("pool_size", 1, maxPoolSize, &c.PoolSize),
 		"tls":               {Usage: "tls` or `tls { ... }", Block: func([]string) error { return c.parseTLS(d) }},
 	}}
 	places, err := b.Read(d)
@@ -66,12 +66,19 @@ func (c *Redis) parseTLS(d *caddyfile.Dispenser) error {
 }
 
 func (a *App) parseBreaker(d *caddyfile.Dispenser) error {
-	c, many := new(Breaker), subdirective.AnyNumber
+	c, place := new(Breaker), subdirective.Here(d)
 	a.Breaker = c
-	return subdirective.Block{Of: "breaker", Lines: map[string]subdirective.Line{
-		"failures":    subdirective.Number("failures", 1, many, &c.Failures),
+	places, err := subdirective.Block{Of: "breaker", Lines: map[string]subdirective.Line{
+		"failures":    subdirective.Number("failures", 1, mostBreakerCount, &c.Failures),
 		"within":      subdirective.Duration("within", false, &c.Within),
 		"probe_every": subdirective.Duration("probe_every", false, &c.ProbeEvery),
-		"probes":      subdirective.Number("probes", 1, many, &c.Probes),
-	}}.Parse(d)
+		"probes":      subdirective.Number("probes", 1, mostBreakerCount, &c.Probes),
+	}}.Read(d)
+	if err != nil {
+		return err
+	}
+	if setting, err := c.check(); err != nil {
+		return cmp.Or(places[setting], place).WrapErr(err)
+	}
+	return nil
 }

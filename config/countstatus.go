@@ -112,11 +112,12 @@ func (s Statuses) compile(setting string) (*StatusSet, error) {
 			if isOut != out {
 				continue
 			}
-			if err := checkStatus(text); err != nil {
+			first, last, err := statusRange(text)
+			if err != nil {
 				return nil, err
 			}
 			eachStatus(func(status int) {
-				if name := strconv.Itoa(status); name == text || name[:1]+"xx" == text {
+				if first <= status && status <= last {
 					set.set(status, !out)
 				}
 			})
@@ -139,18 +140,19 @@ var (
 	exampleOf = map[string]string{"count_status": "count_status 401 403", "refund_on": "refund_on 429 5xx"}
 )
 
-// checkStatus refuses what is neither a status nor a class.
-func checkStatus(text string) error {
+// statusRange returns the first and the last status of a class, or one status twice.
+func statusRange(text string) (first, last int, err error) {
 	status, err := strconv.Atoi(text)
 	switch {
 	case len(text) == 3 && text[0] >= '1' && text[0] <= '5' && text[1:] == "xx":
-		return nil
+		first = int(text[0]-'0') * 100
+		return first, first + 99, nil
 	case err == nil && status >= 100 && status < minStatus && status != 101:
-		return fmt.Errorf("%d is not the status of a whole response: use 101, or statuses from %d", status, minStatus)
+		return 0, 0, fmt.Errorf("%d is not the status of a whole response: use 101, or statuses from %d", status, minStatus)
 	case err != nil || status < 100 || status > maxStatus || len(text) != 3:
-		return fmt.Errorf("%q is not a status: use one such as 401, or a class such as 5xx or !2xx", text)
+		return 0, 0, fmt.Errorf("%q is not a status: use one such as 401, or a class such as 5xx or !2xx", text)
 	}
-	return nil
+	return status, status, nil
 }
 
 // parseStatuses parses what follows `count_status`.

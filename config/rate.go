@@ -140,7 +140,7 @@ func rateMistake(args []string) error {
 			return fmt.Errorf("%q is one word: use %s without quotes", text, text)
 		}
 	}
-	for n := len(args); n > 0; n-- {
+	for n := min(len(args), mostRateWords); n > 0; n-- {
 		text := strings.Join(args[:n], " ")
 		if spelled := spelling.Rate(text); spelled != "" && spelled != text {
 			if _, err := parseEventsPerWindow(spelled); err == nil {
@@ -150,6 +150,9 @@ func rateMistake(args []string) error {
 	}
 	return nil
 }
+
+// mostRateWords is how many words a rate has at most in other programs: "rate = 100 requests per 5 minutes" has 7.
+const mostRateWords = 8
 
 // environment matches what stands for a variable of the environment in other places.
 var environment = regexp.MustCompile(`\{env\.(\w+)\}|^\$\{?(\w+)\}?`)

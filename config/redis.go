@@ -49,7 +49,7 @@ type Redis struct {
 	// 1ms to 10s. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
-	// Keeps this many connections to each primary open. Up to 16 are opened while replies take so long
+	// Keeps this many connections to each primary open, 1 to 1000. Up to 16 are opened while replies take so long
 	// that requests would wait for a connection. Default: 2.
 	PoolSize int `json:"pool_size,omitempty"`
 
@@ -80,6 +80,9 @@ const (
 	minRedisTimeout = time.Millisecond
 	maxRedisTimeout = 10 * time.Second
 )
+
+// maxPoolSize is the largest PoolSize. Each connection carries thousands of calls per second.
+const maxPoolSize = 1000
 
 // maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
 const maxKeyPrefix = 64
@@ -187,8 +190,8 @@ func (c *Redis) check(resolved bool) (setting string, err error) {
 	case c.Timeout != 0 && (c.Timeout < caddy.Duration(minRedisTimeout) || c.Timeout > caddy.Duration(maxRedisTimeout)):
 		return "timeout", fmt.Errorf("timeout is %v: use %v to %v, such as 50ms, because requests may wait that long",
 			time.Duration(c.Timeout), minRedisTimeout, maxRedisTimeout)
-	case c.PoolSize < 0:
-		return "pool_size", fmt.Errorf("pool_size is %d: use a number of connections, 1 or more", c.PoolSize)
+	case c.PoolSize < 0 || c.PoolSize > maxPoolSize:
+		return "pool_size", fmt.Errorf("pool_size is %d: use a number of connections, 1 to %d", c.PoolSize, maxPoolSize)
 	case c.TLS != nil && c.TLS.CA != "" && c.TLS.InsecureSkipVerify:
 		return "tls", fmt.Errorf("`insecure_skip_verify` makes `ca` useless: use one of the two")
 	}

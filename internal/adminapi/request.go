@@ -51,7 +51,12 @@ func zoneOf(c Running, r *http.Request, endpoint string) (zone string, err error
 	if err := knownZone(c.Schema().Zones(), zone, http.StatusNotFound); err != nil {
 		return "", err
 	}
-	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
+	switch names := c.Schema().Endpoints(zone); {
+	case endpoint == "", slices.Contains(names, endpoint):
+	case len(names) == 0:
+		return "", apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q, as zone %q has none: use no endpoint",
+			endpoint, zone)
+	default:
 		return "", apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
 	}
 	return zone, nil

@@ -54,6 +54,10 @@ func (g Set) Covers(pattern string) (by string, covered bool) {
 		return pattern, true
 	}
 	for _, p := range g.patterns {
+		start, _, _ := strings.Cut(p[0], "?")
+		if !strings.HasPrefix(pattern, start) {
+			continue // as nearly all of many patterns, which are compared with each other
+		}
 		if wide := strings.Join(p, "*"); Covers(wide, pattern) {
 			return wide, true
 		}

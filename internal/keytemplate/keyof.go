@@ -180,7 +180,13 @@ func (s *splitter) fits(p *part, value string) bool {
 			return false
 		}
 	}
-	_, presence := p.normalize(value)
+	presence := Present
+	switch p.name {
+	case "http.request.method": // which is as present in upper case, and not made that in each of many ways
+		_, presence = trim(value)
+	default:
+		_, presence = p.normalize(value)
+	}
 	return presence == Present || s.t.options.Lenient
 }
 

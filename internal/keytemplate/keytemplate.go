@@ -60,6 +60,13 @@ const (
 	spaceDigest     = 'd' // the SHA-256 of a long key of the other spaces
 )
 
+// The bounds of a template. Each request expands all of it, and KeyOf takes the longer the more
+// placeholders there are.
+const (
+	maxTemplateLen  = 4096 // bytes
+	maxPlaceholders = 16
+)
+
 // digestLen is the length of the key of a long key.
 const digestLen = 1 + sha256.Size
 
@@ -132,6 +139,9 @@ func Parse(raw string, o Options) (*Template, error) {
 	if o.IPv6Prefix < 0 || o.IPv6Prefix > 128 {
 		return nil, fmt.Errorf("ipv6_prefix is %d: use 0 to 128", o.IPv6Prefix)
 	}
+	if len(raw) > maxTemplateLen {
+		return nil, fmt.Errorf("%.40q... has %d bytes: use at most %d", raw, len(raw), maxTemplateLen)
+	}
 	parts, err := split(raw)
 	if err != nil {
 		return nil, err
@@ -158,6 +168,9 @@ func Parse(raw string, o Options) (*Template, error) {
 			p.read = lenientReader(p.name)
 		} else {
 			p.read = newReader(p.name)
+		}
+		if len(t.names) == maxPlaceholders {
+			return nil, fmt.Errorf("%.40q... has more than %d placeholders: use at most %[2]d", raw, maxPlaceholders)
 		}
 		t.names = append(t.names, p.name)
 		t.address = t.address || fromAddress(p.name)

@@ -13,10 +13,12 @@ import (
 // errors that the replacer leaves in the text or expands to nothing.
 func split(raw string) ([]part, error) {
 	var parts []part
-	text, from := "", 0 // text before from is in parts or text
+	var text strings.Builder
+	from := 0 // what is before from is in parts or text
 	for i := 0; i < len(raw); i++ {
 		if (raw[i] == '{' || raw[i] == '}') && i > 0 && raw[i-1] == '\\' {
-			text, from = text+raw[from:i-1], i
+			text.WriteString(raw[from : i-1])
+			from = i
 			continue
 		}
 		if raw[i] != '{' {
@@ -30,10 +32,11 @@ func split(raw string) ([]part, error) {
 		if err := checkName(name); err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{text: text + raw[from:i]}, part{name: name})
-		text, from, i = "", end+1, end
+		parts = append(parts, part{text: text.String() + raw[from:i]}, part{name: name})
+		text.Reset()
+		from, i = end+1, end
 	}
-	parts = append(parts, part{text: text + raw[from:]})
+	parts = append(parts, part{text: text.String() + raw[from:]})
 	return slices.DeleteFunc(parts, func(p part) bool { return p.text == "" && p.name == "" }), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 )
@@ -30,8 +31,11 @@ func UnknownWord(setting, value string, words []string, synonyms Synonyms) error
 // part of. Case does not count, and a hyphen or space is a _. It returns "" if none is near.
 func Nearest(word string, words []string) string {
 	word = plain(word)
-	best, least := "", len(word)
+	best, least, length := "", len(word), utf8.RuneCountInString(word)
 	for _, w := range words {
+		if longer := length - utf8.RuneCountInString(w); longer > mostTypos || longer < -mostTypos {
+			continue // whatever their letters are, which takes long to find out of a long word
+		}
 		if d := distance(word, plain(w)); d <= typos(word, w) && d < least {
 			best, least = w, d
 		}
@@ -54,6 +58,9 @@ func plain(word string) string {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(word))
 }
 
+// mostTypos is the largest result of typos.
+const mostTypos = 2
+
 // typos is the largest distance at which two words are still near. Short words differ from many.
 func typos(a, b string) int {
 	switch n := min(len(a), len(b)); {
@@ -62,7 +69,7 @@ func typos(a, b string) int {
 	case n < 5:
 		return 1
 	}
-	return 2
+	return mostTypos
 }
 
 // distance returns how many letters to insert, remove or replace make b of a. Two letters in the

@@ -1,6 +1,11 @@
 package spelling
 
-import "testing"
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
 
 func TestNearest(t *testing.T) {
 	zone := []string{"algorithm", "allow_key", "cost", "key", "limit", "match", "mode", "on_missing_key", "tier"}
@@ -64,5 +69,20 @@ func TestDistance(t *testing.T) {
 		if got := distance(tc.a, tc.b); got != tc.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
 		}
+	}
+}
+
+// TestNearestOfLongWord has the longest word that the path of a request may have, and many zones.
+func TestNearestOfLongWord(t *testing.T) {
+	words := make([]string, 10_000)
+	for i := range words {
+		words[i] = strings.Repeat("z", 60) + strconv.Itoa(i)
+	}
+	start := time.Now()
+	if got := Nearest(strings.Repeat("z", 1<<20), words); got != "" {
+		t.Errorf("the nearest word is %q, want none", got)
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("it took %v, want at most 30s", took)
 	}
 }

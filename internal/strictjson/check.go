@@ -138,8 +138,22 @@ func checkJSON(path string, value any, t reflect.Type) error {
 		return nil
 	case strings.HasPrefix(err.Error(), "time: "):
 		return errorAt(path, `%w: use a number with its unit, such as "50ms" or "1m"`, err)
+	case t.Kind() == reflect.Int64: // a duration, whose errors may be those of numbers in Go
+		return checkDuration(path, value)
 	}
 	return &Error{Path: path, Err: err}
+}
+
+// checkDuration returns the error about a value that is no duration.
+func checkDuration(path string, value any) error {
+	const use = `a number with its unit, such as "50ms" or "1m"`
+	switch value := value.(type) {
+	case string:
+		return errorAt(path, "%.40q is not a duration: use %s", value, use)
+	case json.Number:
+		return errorAt(path, "%.40s is not a number of nanoseconds: use %s", value, use)
+	}
+	return wrongType(path, value, use)
 }
 
 func (c *checker) checkStruct(path string, value any, t reflect.Type) error {

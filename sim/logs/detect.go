@@ -14,8 +14,26 @@ import (
 // buffer is how much of a log is read at a time, in bytes.
 const buffer = 128 << 10
 
-// Open returns what r contains, unpacked if it is packed by gzip or zstd.
+// Open returns what r contains, unpacked if it is packed by gzip or zstd, and without the byte order
+// mark that programs on Windows put in front.
 func Open(r io.Reader) (*bufio.Reader, error) {
+	unpacked, err := unpack(r)
+	if err != nil {
+		return nil, notWhole(err)
+	}
+	const mark = "\uFEFF"
+	if begin, _ := unpacked.Peek(len(mark)); string(begin) == mark { // an error is that of the first line, too
+		_, err = unpacked.Discard(len(mark))
+	}
+	return unpacked, err
+}
+
+// notWhole returns the error of a log that cannot be read.
+func notWhole(err error) error {
+	return fmt.Errorf("%w: use a log that can be read to its end", err)
+}
+
+func unpack(r io.Reader) (*bufio.Reader, error) {
 	packed := bufio.NewReaderSize(r, buffer)
 	begin, err := packed.Peek(4)
 	if err != nil && err != io.EOF {
@@ -38,7 +56,7 @@ func Detect(log *bufio.Reader) (string, error) {
 	begin, err := log.Peek(4096)
 	if len(begin) == 0 {
 		if err == io.EOF {
-			err = fmt.Errorf("the log is empty")
+			err = fmt.Errorf("the log is empty: use one with requests")
 		}
 		return "", err
 	}

@@ -36,6 +36,7 @@ func NewJSON(f Fields, r RowReader) Format {
 
 var (
 	errNoObject = errors.New("the line is not a JSON object")
+	errReturn   = errors.New("the line has a carriage return within: use a log whose lines end with a line feed")
 	errCut      = errors.New("the line is cut: it does not end with }")
 )
 
@@ -47,6 +48,8 @@ func (j *jsonFormat) Record(line []byte) (Record, error) {
 		return Record{}, errNoObject
 	case line[len(line)-1] != '}':
 		return Record{}, errCut
+	case bytes.IndexByte(line, '\r') >= 0: // several lines, of which the first would be read
+		return Record{}, errReturn
 	}
 	j.row.reset(j.wanted + 2)
 	j.failed = nil

@@ -83,7 +83,7 @@ func (s *stream) read() error {
 	if err == nil {
 		record, err = s.format.Record(line)
 	} else if err != errLongLine {
-		return err
+		return notWhole(err)
 	}
 	var stop *StopError
 	switch {
