@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
@@ -31,10 +33,35 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 			z.Change = adminapi.ZoneRemoved
 		default:
 			z.Limits = changedLimits(old.limitTexts(name), s.limitTexts(name))
+			if was, is := old.dryRunText(name), s.dryRunText(name); was != is {
+				z.DryRun = was + " is now " + is
+			}
 		}
 		plan = append(plan, z)
 	}
 	return plan
+}
+
+// dryRunText says for which keys a zone has a dry run. Sites that share the zone may differ.
+func (s *Snapshot) dryRunText(name string) string {
+	if changes := s.Version.Document.Zones[name]; changes != nil && changes.DryRun != "" {
+		return shareText(changes.DryRun)
+	}
+	var texts []string
+	for _, z := range s.set.All() {
+		text := shareText(config.FormatPercent(float64(z.builder.zone.DryRun)))
+		if z.Name == name && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, " and ")
+}
+
+func shareText(percent string) string {
+	if percent == "0%" {
+		return "off"
+	}
+	return percent
 }
 
 // A limitPlace is where in a zone a limit is in force.
