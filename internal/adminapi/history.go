@@ -27,7 +27,7 @@ func (h *HistoryRequest) ofKey() bool {
 	return h.Key != "" || h.Base64 != "" || h.Stored != "" || h.Hash != "" || h.Missing
 }
 
-var errNoSubject = errors.New("there is neither a zone nor a key")
+var errNoSubject = errors.New("there is neither a key nor a zone: use one of them, or both")
 
 const exampleHistory = `{"zone": "user", "key": "sk_live_1"}`
 
