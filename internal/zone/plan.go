@@ -18,6 +18,7 @@ import (
 // says how the store of the counts changes; "": it does not.
 func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.PlannedZone) {
 	before, after := old.set.byName(), s.set.byName()
+	wasDry, isDry := old.dryRunTexts(), s.dryRunTexts()
 	reset := make(map[string][]string)
 	for _, d := range s.set.Dropped(old.set, otherStore) {
 		reset[d.Before.Name] = d.Changed
@@ -33,7 +34,7 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 			z.Change = adminapi.ZoneRemoved
 		default:
 			z.Limits = changedLimits(old.limitTexts(name), s.limitTexts(name))
-			if was, is := old.dryRunText(name), s.dryRunText(name); was != is {
+			if was, is := wasDry[name], isDry[name]; was != is {
 				z.DryRun = was + " is now " + is
 			}
 		}
@@ -42,19 +43,22 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 	return plan
 }
 
-// dryRunText says for which keys a zone has a dry run. Sites that share the zone may differ.
-func (s *Snapshot) dryRunText(name string) string {
-	if changes := s.Version.Document.Zones[name]; changes != nil && changes.DryRun != "" {
-		return shareText(changes.DryRun)
-	}
-	var texts []string
+// dryRunTexts says for which keys each zone has a dry run. Sites that share a zone may differ.
+func (s *Snapshot) dryRunTexts() map[string]string {
+	shares := make(map[string][]string)
 	for _, z := range s.set.All() {
-		text := shareText(config.FormatPercent(float64(z.builder.zone.DryRun)))
-		if z.Name == name && !slices.Contains(texts, text) {
-			texts = append(texts, text)
+		share := config.FormatPercent(float64(z.builder.zone.DryRun))
+		if changes := s.Version.Document.Zones[z.Name]; changes != nil && changes.DryRun != "" {
+			share = changes.DryRun
 		}
+		shares[z.Name] = append(shares[z.Name], shareText(share))
 	}
-	return strings.Join(texts, " and ")
+	texts := make(map[string]string, len(shares))
+	for name, all := range shares {
+		slices.Sort(all)
+		texts[name] = strings.Join(slices.Compact(all), " and ")
+	}
+	return texts
 }
 
 func shareText(percent string) string {

@@ -63,3 +63,16 @@ func TestPlanOfDryRun(t *testing.T) {
 		t.Errorf("the log has %v, want a line about dry_run", got)
 	}
 }
+
+// Two sites share a zone, and one of them enforces it.
+func TestPlanOfDryRunInOneSite(t *testing.T) {
+	g := newGateway(t)
+	dry := strings.Replace(plannedSite, "limit 9/1h", "limit 9/1h\ndry_run", 1)
+	g.mustLoad(g.caddyfile("", dry, plannedSite))
+	if plan := g.plan(g.caddyfile("", plannedSite, dry)); len(plan.Zones) > 0 {
+		t.Errorf("the sites are in another order, and the plan is %+v", plan.Zones)
+	}
+	if plan := g.plan(g.caddyfile("", dry, dry)); len(plan.Zones) != 1 || plan.Zones[0].DryRun != "100% and off is now 100%" {
+		t.Errorf("the plan is %+v, want the end of enforcement", plan.Zones)
+	}
+}
