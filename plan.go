@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -15,9 +16,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // Plan implements adminapi.Running.
@@ -27,9 +30,9 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 		return nil, err
 	}
 	now := time.Now()
-	rules, left := planned.set.Compile(a.Version, nil, now)
-	zones := planned.planFrom(a.app, rules, a.Snapshot)
-	if err := rules.PlanKeys(ctx, a.app.store, usage.TopOf, a.Snapshot, zones); err != nil {
+	inForce, left := planned.set.Compile(a.Version, nil, now)
+	zones := planned.planFrom(a.app, inForce, a.Snapshot)
+	if err := inForce.PlanKeys(ctx, a.app.store, usage.TopOf, a.Snapshot, zones); err != nil {
 		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
 	}
 	_, before := a.app.set.Compile(a.Version, nil, now)
@@ -37,6 +40,9 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	answer := &adminapi.Plan{Zones: zones, Rules: slices.DeleteFunc(leftTexts(left), func(text string) bool {
 		return slices.Contains(known, text)
 	})}
+	if text := planned.rulesLeftBehind(a.app, a.Version); text != "" {
+		answer.Rules = append(answer.Rules, text)
+	}
 	answer.Resets = slices.ContainsFunc(zones, func(z adminapi.PlannedZone) bool { return len(z.Reset) > 0 })
 	return answer, nil
 }
@@ -54,6 +60,10 @@ func (a *App) compile(text []byte) (*App, error) {
 	}
 	if err := planned.resolveRedis(); err != nil {
 		return nil, err
+	}
+	// Its storage is not known without loading it. That of a stands in for it.
+	if planned.ruleStore, err = rulewatch.Resolve(planned.Rules, a.ctx.Storage(), planned.redis); err != nil {
+		return nil, atPlace(cmp.Or(planned.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
 	planned.prepareSet()
 	handles := make(map[string]limiter.Zone)
@@ -94,16 +104,18 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) er
 
 // planFrom returns what changes of the zones if a comes in place of old. Those that stay as they are
 // are left out.
-func (a *App) planFrom(old *App, rules, before *zone.Snapshot) []adminapi.PlannedZone {
+func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.PlannedZone {
 	sameShared := reflect.DeepEqual(old.Tiers, a.Tiers) && reflect.DeepEqual(old.DefaultSettings(), a.DefaultSettings())
-	zones := rules.Plan(before, a.otherStore(old))
+	zones := after.Plan(before, a.otherStore(old))
 	for i := range zones {
 		if z := &zones[i]; z.Change == adminapi.ZoneChanged {
 			was, is := old.definition(z.Zone), a.definition(z.Zone)
-			if sameShared && sameZone(was, is) {
-				continue // as most zones are at most reloads
+			if !sameShared || !sameZone(was, is) { // most zones are the same at most reloads
+				z.Settings = old.fleetDefinition(was).Differences(a.fleetDefinition(is))
 			}
-			z.Settings = old.fleetDefinition(was).Differences(a.fleetDefinition(is))
+			if z.DryRun != "" {
+				z.Settings = append(z.Settings, "dry_run")
+			}
 		}
 	}
 	return slices.DeleteFunc(zones, func(z adminapi.PlannedZone) bool {
@@ -149,6 +161,11 @@ func (a *App) logReload(old *App) {
 		a.logger.Info("the reload has "+z.Change+" a zone", zap.String("zone", z.Zone), zap.Strings("settings", z.Settings),
 			zap.Strings("limits", limitTexts(z.Limits)), zap.Strings("counts_reset", z.Reset))
 	}
+	was, is := old.rulesInForce().Version, a.rulesInForce().Version
+	if text := a.rulesLeftBehind(old, was); text != "" && was.Lineage != is.Lineage {
+		a.logger.Warn("the reload has changed where rules are kept, and copies none", zap.Int64("version", was.Number),
+			zap.String("not_in_force", text))
+	}
 	for _, z := range a.set.Dropped(&old.set, a.otherStore(old)) {
 		a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
 			zap.String("zone", z.Name), report.PlaceField(z.Place), zap.Strings("changed", z.Changed))
@@ -161,6 +178,15 @@ func (a *App) otherStore(old *App) string {
 		return ""
 	}
 	return fmt.Sprintf("store: %v is now %v", old.redis, a.redis)
+}
+
+// rulesLeftBehind says which rules of the version of old are in another store than those of a; "": none.
+func (a *App) rulesLeftBehind(old *App, v *rules.Version) string {
+	if v.Document.Empty() || old.ruleStore.SameRules(a.ruleStore) {
+		return ""
+	}
+	return fmt.Sprintf("version %d of the rules in %v, unless they are in %v too: use `caddy rate-limit rules get` before the "+
+		"reload and `caddy rate-limit rules put` after it", v.Number, old.ruleStore, a.ruleStore)
 }
 
 // limitTexts says which limits change, and how.

@@ -188,7 +188,7 @@ func (w *worker) connect() error {
 	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
 	l, err := connect(w.ctx, w.addr, w.client.login(), info)
 	if err != nil {
-		return fmt.Errorf("redisconn: %s cannot be used: %w", w.addr, err)
+		return fmt.Errorf("no connection: %w", err) // where the error goes, it gets the address
 	}
 	l.process, l.roleDoubts = infoField(info.Val(), "run_id"), doubts
 	w.learn(l, info, began, doubts)

@@ -42,6 +42,9 @@ func (d *Document) Clone() *Document {
 	}
 }
 
+// Empty reports whether d changes nothing.
+func (d *Document) Empty() bool { return d.Entries() == 0 && d.Emergency == nil }
+
 // Entries returns how many entries and zones d has.
 func (d *Document) Entries() int {
 	return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access)

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"time"
 
@@ -131,6 +132,9 @@ func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules
 		d.Emergency = e
 		return nil
 	})
+	if errors.Is(err, rules.ErrUnavailable) {
+		return apiError(http.StatusServiceUnavailable, "%w: use the same without all_nodes on each node, which needs no store", err)
+	}
 	if err != nil {
 		return rulesError(err)
 	}

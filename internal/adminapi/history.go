@@ -16,7 +16,7 @@ type HistoryRequest struct {
 	Versions int `json:"versions"` // of the rules that are looked at
 }
 
-var errNoSubject = errors.New("there is neither a zone nor a key")
+var errNoSubject = errors.New("there is neither a key nor a zone: use one of them, or both")
 
 const exampleHistory = `{"zone": "user", "key": "sk_live_1"}`
 

@@ -18,6 +18,7 @@ type PlannedZone struct {
 	Change   string         `json:"change"`             // ZoneAdded, ZoneRemoved or ZoneChanged
 	Settings []string       `json:"settings,omitempty"` // of a changed zone, as JSON names them
 	Limits   []PlannedLimit `json:"limits"`             // the same
+	DryRun   string         `json:"dry_run,omitempty"`  // such as "100% is now off"
 
 	// Reset is why counts would start from zero. Counts is how many of the keys that use the zone most on
 	// this node have such counts.

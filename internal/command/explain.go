@@ -106,6 +106,9 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
 	if !z.Applies {
 		outcome = "does not apply"
 	}
+	if z.DryRun {
+		outcome += ", in a dry run"
+	}
 	if z.Why != "" {
 		outcome += ": " + z.Why
 	}
@@ -138,6 +141,9 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
 	}
 	for _, c := range z.Concurrent {
 		printExplainedConcurrent(t, &c)
+	}
+	if z.Outcome == adminapi.Admitted && len(z.Limits)+len(z.Concurrent) == 0 {
+		t.row("    limit", "none here")
 	}
 }
 

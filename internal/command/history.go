@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 
 func historyCommand() *cobra.Command {
 	return apiCommand[adminapi.History]{
-		use: "history", short: "Shows what has happened to a key or a zone",
+		use: "history [<key>]", short: "Shows what has happened to a key or a zone",
 		long: `Shows what has happened to a key or a zone, the newest first: limits, overrides,
 tiers and access that were made, changed, ended and expired, resets and added
 quota, under the names of those who did it; and what the node that is asked has
@@ -24,11 +25,12 @@ seen since it has the zone: reloads, other tiers of a key, and first rejections.
 
 Without --zone, it looks in all zones that can have the key. A reload has no
 author, as Caddy does not say who asks for it.` + keyHelp,
-		example: `  caddy rate-limit history --key sk_live_1
+		example: `  caddy rate-limit history sk_live_1
   caddy rate-limit history --key-hash 2bd806c97f0e --zone user
   caddy rate-limit history --zone user --limit 20`,
+		most: 1,
 		flags: func(f *pflag.FlagSet) {
-			f.String("key", "", "Key whose history is wanted; default: the zone with all keys")
+			f.String("key", "", "The key, if it is no argument; default: the zone with all keys")
 			f.String("zone", "", "Zone; default: all that can have the key")
 			shownKeyFlags(f)
 			f.Int("limit", adminapi.DefaultEvents, "How many events, at most "+strconv.Itoa(adminapi.MaxEvents))
@@ -39,10 +41,13 @@ author, as Caddy does not say who asks for it.` + keyHelp,
 	}.command()
 }
 
-func historyRequest(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+func historyRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 	f := cmd.Flags()
-	body, keys := usedFlags(f, "zone", "missing", "limit", "versions"), keyFlag(f)
-	if len(keys) > 0 || f.Changed("key-file") || f.Changed("key-hash") {
+	body, keys := usedFlags(f, "zone", "missing", "limit", "versions"), append(keyFlag(f), args...)
+	switch {
+	case len(keys) > 1:
+		return nil, errors.New("there are both a key and --key: use one of them")
+	case len(keys) > 0 || f.Changed("key-file") || f.Changed("key-hash"):
 		if err := addKey(body, cmd, keys); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,9 @@ func TestHistoryCommand(t *testing.T) {
 		{command: "history --key-hash 2bd806c97f0e", request: `POST history {"key_hash":"2bd806c97f0e"}`},
 		{command: "history --key a --limit 5 --versions 7", request: `POST history {"key":"a","limit":5,"versions":7}`},
 		{command: "history --key a --key-hash 2bd806c97f0e", wrong: "there are both a key and --key-hash: use one of them"},
-		{command: "history a", wrong: "the number of arguments is 1"},
+		{command: "history a --zone user", request: `POST history {"key":"a","zone":"user"}`},
+		{command: "history a --key b", wrong: "there are both a key and --key: use one of them"},
+		{command: "history a b", wrong: "the number of arguments is 2"},
 	})
 	ran := runCommand(t, "", `{"zones":["user"],"key":"a","node":"n1","since":"2026-01-02T03:00:00Z","oldest_version":4,"more":true,"missed":3,
 		"events":[{"time":"2026-01-02T03:04:05Z","until":"2026-01-02T03:06:05Z","times":3,"kind":"rejected","zone":"user","what":"10/1m","tier":"pro","node":"n1","client_ip":"192.0.2.1","method":"GET","path":"/x"},

@@ -66,6 +66,9 @@ func printPlan(t *table, p *adminapi.Plan) {
 		for _, l := range z.Limits {
 			t.row("  limit", l.String())
 		}
+		if z.DryRun != "" {
+			t.row("  dry run", z.DryRun)
+		}
 		for _, text := range z.Reset {
 			t.row("  counts reset", text)
 		}

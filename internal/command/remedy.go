@@ -27,6 +27,10 @@ var remedies = []struct {
 		`--stored is with a key that keys of the zone do not have: use what caddy rate-limit top shows`},
 	{regexp.MustCompile(`"limit": "([^"]+)" or "multiplier": (\d+)`), `--limit $1 or --multiplier $2`},
 	{regexp.MustCompile(`"missing": true`), `--missing`},
+	{regexp.MustCompile(`without all_nodes`), `without --all-nodes`},
+	// A command has made the body, or it is a file of rules.
+	{regexp.MustCompile(`^the body is not what is expected: (.*)\. An example is \{.*\}$`), `$1`},
+	{regexp.MustCompile(`^(expires_at: .* use an instant such as \S+)$`), `$1, or --expires-in 24h`},
 }
 
 // asCommands returns what the admin API says, with commands and flags in place of requests.

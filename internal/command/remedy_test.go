@@ -16,10 +16,13 @@ func TestAsCommands(t *testing.T) {
 		`there is no entry "a": use GET /rate_limit/overrides to see which there are`: `there is no entry "a": use caddy rate-limit override list`,
 		`the entry "a" is about the same already: use PATCH /rate_limit/tiers/a to change it, or DELETE it first`: `the entry "a" is ` +
 			`about the same already: use caddy rate-limit tier change a, or remove it first`,
-		`use POST /rate_limit/zones/user/inspect`:                                `use caddy rate-limit inspect user`,
-		`use one such as "limit": "5000/1m" or "multiplier": 5; the limit block`: `use one such as --limit 5000/1m or --multiplier 5; the limit block`,
-		`use "missing": true for those`:                                          `use --missing for those`,
-		`limit: "5" is not a rate`:                                               `limit: "5" is not a rate`,
+		`the body is not what is expected: expires_at: "x" is not valid: use an instant such as 2026-01-31T12:00:00Z. An example is {"a": 1}`: `expires_at: ` +
+			`"x" is not valid: use an instant such as 2026-01-31T12:00:00Z, or --expires-in 24h`,
+		`the body is not what is expected: unknown field "zonez": use "zones". An example is {"zones": {}}`: `unknown field "zonez": use "zones"`,
+		`use POST /rate_limit/zones/user/inspect`:                                                           `use caddy rate-limit inspect user`,
+		`use one such as "limit": "5000/1m" or "multiplier": 5; the limit block`:                            `use one such as --limit 5000/1m or --multiplier 5; the limit block`,
+		`use "missing": true for those`:                                                                     `use --missing for those`,
+		`limit: "5" is not a rate`:                                                                          `limit: "5" is not a rate`,
 	} {
 		if got := asCommands(message); got != want {
 			t.Errorf("%s\nis\n%s\nwant\n%s", message, got, want)

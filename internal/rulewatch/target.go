@@ -16,7 +16,9 @@ import (
 
 // A Target is a store of rules that nothing has connected to yet.
 type Target struct {
-	id       string // equal for equal stores; without secrets
+	id       string         // equal for equal stores; without secrets
+	name     string         // of the kind of store
+	redis    *stores.Target // nil: the rules are not in Redis
 	open     func(*Watcher, Observer) rules.Store
 	storage  certmagic.Storage // of this configuration
 	copyName string            // of the copy of a Redis in storage. It stays when a password changes
@@ -38,7 +40,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 	switch name {
 	case config.RulesInRedis:
 		return &Target{
-			id: name + " " + redis.ID(), storage: storage,
+			id: name + " " + redis.ID(), name: name, redis: redis, storage: storage,
 			copyName: digest(redis.Place())[:16],
 			open: func(w *Watcher, observer Observer) rules.Store {
 				client, release := redis.Connect(observer)
@@ -56,7 +58,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 			return nil, err
 		}
 		_ = checked.Close() // it has nothing that could fail
-		return &Target{id: name + " " + digest(url), open: func(*Watcher, Observer) rules.Store {
+		return &Target{id: name + " " + digest(url), name: name, open: func(*Watcher, Observer) rules.Store {
 			store, _ := rulestore.OpenPostgres(url) // it was checked
 			return store
 		}}, nil
@@ -66,12 +68,29 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 		text = nil
 	}
 	return &Target{
-		id: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
+		id: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), name: name, storage: storage,
 		open: func(w *Watcher, _ Observer) rules.Store {
 			w.storage = rulestore.NewStorage(storage)
 			return w.storage
 		},
 	}, nil
+}
+
+// String describes where the rules are, without secrets.
+func (t *Target) String() string {
+	if t.redis != nil {
+		return t.redis.String()
+	}
+	return t.name
+}
+
+// SameRules reports whether the same rules are at both targets. The same Redis may be connected to in
+// another way.
+func (t *Target) SameRules(other *Target) bool {
+	if t.redis != nil && other.redis != nil {
+		return t.redis.SameCounts(other.redis)
+	}
+	return t.id == other.id
 }
 
 // digest returns a text that is equal for equal texts and shows nothing of them.

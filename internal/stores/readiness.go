@@ -2,6 +2,7 @@ package stores
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
@@ -45,9 +46,14 @@ func primaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
 	}
 	switch {
 	case b.State != redisconn.Closed:
-		p.Status, p.Error = adminapi.HealthDegraded, b.Err.Error()
+		p.Status, p.Error = adminapi.HealthDegraded, reason(b)
 	case b.Latency > maxLatency:
 		p.Status, p.Error = adminapi.HealthDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
 	}
 	return p
+}
+
+// reason says why the breaker is not closed. The address and that the primary fails stand beside it.
+func reason(b redisconn.Breaker) string {
+	return strings.TrimPrefix(b.Err.Error(), redisconn.ErrOpen.Error()+": "+b.Addr+": ")
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
@@ -16,6 +18,7 @@ import (
 // says how the store of the counts changes; "": it does not.
 func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.PlannedZone) {
 	before, after := old.set.byName(), s.set.byName()
+	wasDry, isDry := old.dryRunTexts(), s.dryRunTexts()
 	reset := make(map[string][]string)
 	for _, d := range s.set.Dropped(old.set, otherStore) {
 		reset[d.Before.Name] = d.Changed
@@ -31,10 +34,38 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 			z.Change = adminapi.ZoneRemoved
 		default:
 			z.Limits = changedLimits(old.limitTexts(name), s.limitTexts(name))
+			if was, is := wasDry[name], isDry[name]; was != is {
+				z.DryRun = was + " is now " + is
+			}
 		}
 		plan = append(plan, z)
 	}
 	return plan
+}
+
+// dryRunTexts says for which keys each zone has a dry run. Sites that share a zone may differ.
+func (s *Snapshot) dryRunTexts() map[string]string {
+	shares := make(map[string][]string)
+	for _, z := range s.set.All() {
+		share := config.FormatPercent(float64(z.builder.zone.DryRun))
+		if changes := s.Version.Document.Zones[z.Name]; changes != nil && changes.DryRun != "" {
+			share = changes.DryRun
+		}
+		shares[z.Name] = append(shares[z.Name], shareText(share))
+	}
+	texts := make(map[string]string, len(shares))
+	for name, all := range shares {
+		slices.Sort(all)
+		texts[name] = strings.Join(slices.Compact(all), " and ")
+	}
+	return texts
+}
+
+func shareText(percent string) string {
+	if percent == "0%" {
+		return "off"
+	}
+	return percent
 }
 
 // A limitPlace is where in a zone a limit is in force.

@@ -35,7 +35,7 @@ func TestCommandsInOutage(t *testing.T) {
 	redis.Kill()
 	redistest.Eventually(t, "an open breaker", func() bool { return g.admin("GET", "/rate_limit/health/ready", "").status == 503 })
 	for _, command := range []string{"health", "status"} {
-		check("caddy rate-limit "+command, 1, "status degraded primary "+redis.Addr+": ", "connection refused")
+		check("caddy rate-limit "+command, 1, "status degraded primary "+redis.Addr+": no connection: dial tcp "+redis.Addr, "connection refused")
 		check("caddy rate-limit "+command+" --json", 1, `"status":"degraded"`, `"breaker":"open"`)
 	}
 	check("caddy rate-limit health --address "+redistest.FreeAddr(), 2, "there is no answer from")

@@ -168,7 +168,7 @@ func TestAdminHistory(t *testing.T) {
 func TestAdminHistoryRefuses(t *testing.T) {
 	g := serve(t, historyZone("3/1h"))
 	for body, want := range map[string]string{
-		`{}`:                                  "there is neither a zone nor a key",
+		`{}`:                                  "there is neither a key nor a zone: use ",
 		`{"zone": "usr"}`:                     `there is no zone \"usr\": use one of [\"user\"]`,
 		`{"zone": "user", "limit": 0}`:        "limit is 0: use 1 to 1000",
 		`{"zone": "user", "versions": 1001}`:  "versions is 1001: use 1 to 1000",

@@ -51,6 +51,8 @@ func TestSecretKeyInThreeInteractions(t *testing.T) {
 	b.click(".key-detail button", "Reset counts")
 	b.confirm("Reset")
 	b.awaitText(".timeline tr", "Counts reset")
+	b.choose("Rules")
+	b.awaitText("td.text", "reset of stored ")
 }
 
 // The hash of a line in the log leads to its key.
@@ -67,7 +69,7 @@ func TestHashOfLog(t *testing.T) {
 	b.fill("main form", "Zone", "user")
 	b.fill("main form", "Key", "#"+hash[:12])
 	b.click("main form button", "Inspect")
-	b.awaitText(".key-detail h2", "sk_l…")
+	b.awaitText(".key-detail h2", "sk_l… "+hash[:12]+" in zone user")
 	b.awaitText(".key-detail", "0 of 10")
 }
 

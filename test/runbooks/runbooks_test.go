@@ -175,7 +175,7 @@ func TestLimitedWrongly(t *testing.T) {
 	}
 	w.has(w.next("curl -si"), "429 Too Many Requests", "X-Ratelimit-Limit: 5", `"zone":"user"`)
 	w.has(w.next("caddy rate-limit explain /"), "zone user rejected", "{http.request.header.X-Api-Key} is "+key, "0 of 5 left")
-	w.has(w.next("caddy rate-limit history --key "+key), "rejected user", "5/1d")
+	w.has(w.next("caddy rate-limit history "+key), "rejected user", "5/1d")
 	w.has(w.next("caddy rate-limit inspect user "+key), "5/1d", "zone 5/1d (configuration)")
 	stop := send(n, always(key))
 	w.has(w.next("caddy rate-limit decisions "+key), "rejected", key, "127.0.0.1")

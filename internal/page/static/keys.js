@@ -39,7 +39,7 @@ function Count({ count: c, now }) {
     ${c.node && html`<div><h4>This node</h4><dl><dt>Holds</dt><dd>${c.node.leases.length === 0 ? "no lease" : c.node.leases.map((l) => html`${integer(l.events)}, which expire ${instant(l.expires_at, now)}. `)}</dd>
         <dt>Wants</dt><dd>${rate(c.node.demand_per_second)} a second</dd>
         ${c.node.debt > 0 && html`<dt>Debt</dt><dd>${integer(c.node.debt)}</dd>`}
-        ${c.node.denied_until && html`<dt>Denies it</dt><dd>by itself, ends ${instant(c.node.denied_until, now)}</dd>`}</dl></div>`}
+        ${Date.parse(c.node.denied_until) > now && html`<dt>Denies it</dt><dd>by itself, ends ${instant(c.node.denied_until, now)}</dd>`}</dl></div>`}
     </div></section>`;
 }
 
@@ -88,7 +88,7 @@ class Key extends Component {
   };
 
   render({ zone, name, zones, ask, changes, inspect, now }, { found, overrides, history, error }) {
-    return html`<section aria-labelledby="key-title" class="key-detail"><div class="bar"><h2 id="key-title">${keyText(found ?? name)} <small>in zone ${zone}</small></h2>
+    return html`<section aria-labelledby="key-title" class="key-detail"><div class="bar"><h2 id="key-title">${keyText(found ?? name)} <small>${found?.key_shortened && found.key_hash} in zone ${zone}</small></h2>
         ${changes && found && html`<button onClick=${this.reset}>Reset counts</button>`}</div>
       ${error && html`<p class="error" role="alert">${error}</p>`}
       ${found && html`

@@ -3,9 +3,16 @@ import { Component, html } from "./html.js";
 import { get } from "./api.js";
 import { rollback } from "./confirm.js";
 import { Differences } from "./differences.js";
-import { instant, visible } from "./text.js";
+import { instant, integer, keyText, visible } from "./text.js";
 
 const page = 50; // versions
+
+// what says what a version has changed: the rules, or counts.
+function what({ summary, actions = [] }) {
+  if (summary || actions.length === 0) return visible(summary ?? "");
+  const [a] = actions;
+  return html`${a.kind === "reset" ? "reset" : `${integer(a.events)} more events`} of ${keyText(a)} in zone ${a.zone}${actions.length > 1 && `, and ${integer(actions.length - 1)} more`}`;
+}
 
 export class Rules extends Component {
   state = { versions: [], next: 0, shown: null, error: "" };
@@ -47,7 +54,7 @@ export class Rules extends Component {
         <thead><tr><th class="n">version</th><th>when</th><th>who</th><th>what</th><th>why</th><th><span class="hidden">actions</span></th></tr></thead>
         <tbody>${versions.map((v) => html`<tr key=${v.version}>
           <td class="n"><button class="link" aria-expanded=${String(shown?.version === v.version)} onClick=${() => this.show(v.version)}>${v.version}</button></td>
-          <td>${instant(v.time, now)}</td><td>${visible(v.author ?? "")}</td><td class="text">${visible(v.summary ?? "")}</td><td class="text">${visible(v.note ?? "")}</td>
+          <td>${instant(v.time, now)}</td><td>${visible(v.author ?? "")}</td><td class="text">${what(v)}</td><td class="text">${visible(v.note ?? "")}</td>
           <td>${v.version === version ? html`<span class="tag">in force</span>` : changes && html`<button class="quiet" onClick=${() => ask(rollback(v.version))}>Roll back to ${v.version}</button>`}</td>
         </tr>${shown?.version === v.version && html`<tr><td colspan="6"><${Differences} changes=${shown.changes ?? []} more=${shown.more} /></td></tr>`}`)}</tbody>
       </table></div>
