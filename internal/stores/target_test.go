@@ -177,7 +177,7 @@ func TestRedisRefuses(t *testing.T) {
 		{"key_prefix long", `{"key_prefix": "` + strings.Repeat("a", 65) + `", ` + at + `}`, "key_prefix: ", "up to 64"},
 		{"key_prefix of environment", `{"key_prefix": "{env.FLEETLIMIT_TEST_BAD}", ` + at + `}`, "key_prefix: ", "use none of them"},
 		{"timeout", `{"timeout": -1, ` + at + `}`, "timeout: ", "50ms"},
-		{"pool_size", `{"pool_size": -1, ` + at + `}`, "pool_size: ", "1 or more"},
+		{"pool_size", `{"pool_size": -1, ` + at + `}`, "pool_size: ", "1 to 1000"},
 		{"no file", `{"tls": {"ca": "/nonexistent/ca.pem"}, ` + at + `}`, "tls: ca: ", "use a file"},
 		{"no certificate", `{"tls": {"ca": "` + noCertificate + `"}, ` + at + `}`, "tls: ca: ", "BEGIN CERTIFICATE"},
 		{"file for nothing", `{"tls": {"ca": "` + noCertificate + `", "insecure_skip_verify": true}, ` + at + `}`, "tls: ", "use one of the two"},
