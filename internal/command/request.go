@@ -138,6 +138,9 @@ func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 // it has not been read.
 func adminAddress(f *pflag.FlagSet, known []byte) (string, error) {
 	address, _ := f.GetString("address")
+	if _, rest, isURL := strings.Cut(address, "://"); isURL {
+		return "", fmt.Errorf("--address is %s: use %s", address, strings.TrimRight(rest, "/"))
+	}
 	config, _ := f.GetString("config")
 	adapter, _ := f.GetString("adapter")
 	address, err := caddycmd.DetermineAdminAPIAddress(address, known, config, adapter)

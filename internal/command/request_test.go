@@ -45,6 +45,7 @@ func TestAdminAddress(t *testing.T) {
 		{[]string{"--config", config}, "localhost:3019", ""},
 		{[]string{"--config", config, "--address", "unix//a.sock"}, "unix//a.sock", ""},
 		{[]string{"--config", config + "x"}, "", "use --address"},
+		{[]string{"--address", "http://localhost:2019/"}, "", "use localhost:2019"},
 	} {
 		cmd := rateLimitCommand()
 		if err := cmd.ParseFlags(tc.args); err != nil {

@@ -27,7 +27,7 @@ func (s *simulationRun) open(cmd *cobra.Command, f *simulateFlags, names []strin
 			file, err := os.Open(name)
 			if err != nil {
 				closeAll()
-				return nil, nil, nil, err
+				return nil, nil, nil, fmt.Errorf("%w: use the name of an access log, or - for standard input", err)
 			}
 			files = append(files, file)
 			if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
