@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -36,8 +35,8 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
 	}
 	_, before := a.app.set.Compile(a.Version, nil, now)
-	known := leftTexts(before)
-	answer := &adminapi.Plan{Zones: zones, Rules: slices.DeleteFunc(leftTexts(left), func(text string) bool {
+	known := zone.LeftTexts(before)
+	answer := &adminapi.Plan{Zones: zones, Rules: slices.DeleteFunc(zone.LeftTexts(left), func(text string) bool {
 		return slices.Contains(known, text)
 	})}
 	if text := planned.rulesLeftBehind(a.app, a.Version); text != "" {
@@ -133,33 +132,18 @@ func sameZone(a, b *config.Zone) bool {
 	return reflect.DeepEqual(&moved, b)
 }
 
-// leftTexts says which rules are left out of a version, and why. The remedies are left out, as they
-// list the zones of one configuration.
-func leftTexts(left []zone.LeftOut) (texts []string) {
-	texts = []string{}
-	for _, l := range left {
-		for _, err := range l.Errs {
-			if l.Zone != nil {
-				err = fmt.Errorf("zone %q: %w", l.Zone.Name, err)
-			}
-			text, _, _ := strings.Cut(err.Error(), ": use ")
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
 // logReload logs what a reload that has replaced the app old by a changes of the zones: a line for
 // each zone that changes, and a warning for each whose keys start at their full limit, wholly or in
 // part. The journals of the zones have the same.
 func (a *App) logReload(old *App) {
 	now := time.Now()
 	for _, z := range a.planFrom(old, a.rulesInForce(), old.rulesInForce()) {
+		limits := z.LimitTexts()
 		if used := usage.Find(z.Zone); used != nil && z.Change != adminapi.ZoneRemoved {
-			used.Journal.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limitTexts(z.Limits), Reset: z.Reset})
+			used.Journal.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limits, Reset: z.Reset})
 		}
 		a.logger.Info("the reload has "+z.Change+" a zone", zap.String("zone", z.Zone), zap.Strings("settings", z.Settings),
-			zap.Strings("limits", limitTexts(z.Limits)), zap.Strings("counts_reset", z.Reset))
+			zap.Strings("limits", limits), zap.Strings("counts_reset", z.Reset))
 	}
 	was, is := old.rulesInForce().Version, a.rulesInForce().Version
 	if text := a.rulesLeftBehind(old, was); text != "" && was.Lineage != is.Lineage {
@@ -187,12 +171,4 @@ func (a *App) rulesLeftBehind(old *App, v *rules.Version) string {
 	}
 	return fmt.Sprintf("version %d of the rules in %v, unless they are in %v too: use `caddy rate-limit rules get` before the "+
 		"reload and `caddy rate-limit rules put` after it", v.Number, old.ruleStore, a.ruleStore)
-}
-
-// limitTexts says which limits change, and how.
-func limitTexts(limits []adminapi.PlannedLimit) (texts []string) {
-	for i := range limits {
-		texts = append(texts, limits[i].String())
-	}
-	return texts
 }

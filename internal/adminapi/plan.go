@@ -30,6 +30,14 @@ type PlannedZone struct {
 	Above []PlannedKey `json:"above,omitempty"`
 }
 
+// LimitTexts says which limits change, and how.
+func (z *PlannedZone) LimitTexts() (texts []string) {
+	for i := range z.Limits {
+		texts = append(texts, z.Limits[i].String())
+	}
+	return texts
+}
+
 // How a zone changes.
 const (
 	ZoneAdded   = "added"

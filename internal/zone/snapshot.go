@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -35,6 +36,22 @@ func (s *Snapshot) rulesOf(name string) (*Zone, *zoneRules) {
 type LeftOut struct {
 	Zone *Zone // nil: the rules are about no zone
 	Errs []error
+}
+
+// LeftTexts says which rules are left out of a version, and why. The remedies are left out, as they
+// list the zones of one configuration.
+func LeftTexts(left []LeftOut) (texts []string) {
+	texts = []string{}
+	for _, l := range left {
+		for _, err := range l.Errs {
+			if l.Zone != nil {
+				err = fmt.Errorf("zone %q: %w", l.Zone.Name, err)
+			}
+			text, _, _ := strings.Cut(err.Error(), ": use ")
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // Compile compiles a version. What it does not change is as in earlier, which may be nil.
