@@ -19,7 +19,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // Plan implements adminapi.Running.
@@ -39,7 +38,7 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	answer := &adminapi.Plan{Zones: zones, Rules: slices.DeleteFunc(zone.LeftTexts(left), func(text string) bool {
 		return slices.Contains(known, text)
 	})}
-	if text := planned.rulesLeftBehind(a.app, a.Version); text != "" {
+	if text := planned.ruleStore.LeftBehind(a.app.ruleStore, a.Version); text != "" {
 		answer.Rules = append(answer.Rules, text)
 	}
 	answer.Resets = slices.ContainsFunc(zones, func(z adminapi.PlannedZone) bool { return len(z.Reset) > 0 })
@@ -105,11 +104,11 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) er
 // are left out.
 func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.PlannedZone {
 	sameShared := reflect.DeepEqual(old.Tiers, a.Tiers) && reflect.DeepEqual(old.DefaultSettings(), a.DefaultSettings())
-	zones := after.Plan(before, a.otherStore(old))
+	zones := after.Plan(before, a.redis.MovedFrom(old.redis))
 	for i := range zones {
 		if z := &zones[i]; z.Change == adminapi.ZoneChanged {
 			was, is := old.definition(z.Zone), a.definition(z.Zone)
-			if !sameShared || !sameZone(was, is) { // most zones are the same at most reloads
+			if !sameShared || !is.SameAs(was) { // most zones are the same at most reloads
 				z.Settings = old.fleetDefinition(was).Differences(a.fleetDefinition(is))
 			}
 			if z.DryRun != "" {
@@ -120,16 +119,6 @@ func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.Planne
 	return slices.DeleteFunc(zones, func(z adminapi.PlannedZone) bool {
 		return z.Change == adminapi.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset) == 0
 	})
-}
-
-// sameZone reports whether two zones are written alike, wherever they stand.
-func sameZone(a, b *config.Zone) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	moved := *a
-	moved.Place = b.Place
-	return reflect.DeepEqual(&moved, b)
 }
 
 // logReload logs what a reload that has replaced the app old by a changes of the zones: a line for
@@ -146,29 +135,12 @@ func (a *App) logReload(old *App) {
 			zap.Strings("limits", limits), zap.Strings("counts_reset", z.Reset))
 	}
 	was, is := old.rulesInForce().Version, a.rulesInForce().Version
-	if text := a.rulesLeftBehind(old, was); text != "" && was.Lineage != is.Lineage {
+	if text := a.ruleStore.LeftBehind(old.ruleStore, was); text != "" && was.Lineage != is.Lineage {
 		a.logger.Warn("the reload has changed where rules are kept, and copies none", zap.Int64("version", was.Number),
 			zap.String("not_in_force", text))
 	}
-	for _, z := range a.set.Dropped(&old.set, a.otherStore(old)) {
+	for _, z := range a.set.Dropped(&old.set, a.redis.MovedFrom(old.redis)) {
 		a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
 			zap.String("zone", z.Name), report.PlaceField(z.Place), zap.Strings("changed", z.Changed))
 	}
-}
-
-// otherStore says how the store of the counts of a is another than that of old; "": it is not.
-func (a *App) otherStore(old *App) string {
-	if old.redis.SameCounts(a.redis) {
-		return ""
-	}
-	return fmt.Sprintf("store: %v is now %v", old.redis, a.redis)
-}
-
-// rulesLeftBehind says which rules of the version of old are in another store than those of a; "": none.
-func (a *App) rulesLeftBehind(old *App, v *rules.Version) string {
-	if v.Document.Empty() || old.ruleStore.SameRules(a.ruleStore) {
-		return ""
-	}
-	return fmt.Sprintf("version %d of the rules in %v, unless they are in %v too: use `caddy rate-limit rules get` before the "+
-		"reload and `caddy rate-limit rules put` after it", v.Number, old.ruleStore, a.ruleStore)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
@@ -94,4 +95,14 @@ func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
 		}
 	}
 	return limits
+}
+
+// SameAs reports whether two zones are written alike, wherever they stand.
+func (z *Zone) SameAs(other *Zone) bool {
+	if z == nil || other == nil {
+		return z == other
+	}
+	moved := *z
+	moved.Place = other.Place
+	return reflect.DeepEqual(&moved, other)
 }

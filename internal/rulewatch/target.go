@@ -93,6 +93,15 @@ func (t *Target) SameRules(other *Target) bool {
 	return t.id == other.id
 }
 
+// LeftBehind says which rules of a version of old are not at t; "": none.
+func (t *Target) LeftBehind(old *Target, v *rules.Version) string {
+	if v.Document.Empty() || old.SameRules(t) {
+		return ""
+	}
+	return fmt.Sprintf("version %d of the rules in %v, unless they are in %v too: use `caddy rate-limit rules get` before the "+
+		"reload and `caddy rate-limit rules put` after it", v.Number, old, t)
+}
+
 // digest returns a text that is equal for equal texts and shows nothing of them.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))

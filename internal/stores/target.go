@@ -123,6 +123,14 @@ func (t *Target) SameCounts(other *Target) bool {
 		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
 }
 
+// MovedFrom says how the counts are elsewhere than those of old; "": they are not.
+func (t *Target) MovedFrom(old *Target) string {
+	if t.SameCounts(old) {
+		return ""
+	}
+	return fmt.Sprintf("store: %v is now %v", old, t)
+}
+
 // ID returns a text that is equal for targets that share a store, and shows no secrets.
 func (t *Target) ID() string { return t.digest + " " + t.prefix }
 
