@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
@@ -127,7 +128,7 @@ const (
 func newReader(name string) reader {
 	switch name {
 	case "http.request.method": // many servers ignore its case
-		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(strings.ToUpper(r.Method)) }
+		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(httpmethod.Of(r)) }
 	case "http.request.uri.path":
 		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(r.URL.Path) }
 	case "http.request.host":
