@@ -1,6 +1,7 @@
 package keytemplate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -130,7 +131,7 @@ func newReader(name string) reader {
 	case "http.request.method": // many servers ignore its case
 		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(httpmethod.Of(r)) }
 	case "http.request.uri.path":
-		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(r.URL.Path) }
+		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(cmp.Or(r.URL.Path, "/")) }
 	case "http.request.host":
 		return readHost
 	case "http.request.hostport":

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 
 // matches reports whether the matchers of z let the request through, as it is or as servers read it: to
 // them, a dot at the end of a host is nothing, one wrong parameter does not hide the others of a query,
-// headers have no spaces around them, and methods have no case. A zone in the syntax of caddy-ratelimit
-// matches as Caddy does, and no more.
+// headers have no spaces around them, methods have no case, and no path is a slash. A zone in the syntax of
+// caddy-ratelimit matches as Caddy does, and no more.
 func (z *Zone) matches(r *Request) (bool, error) {
 	matches, err := z.matchers.AnyMatchWithError(r.HTTP)
 	if matches || err != nil || z.Legacy {
@@ -35,13 +36,14 @@ func (z *Zone) matches(r *Request) (bool, error) {
 		original = putPlainHeaders(r.HTTP)
 		defer putBack(r.HTTP.Header, original)
 	}
-	if !differs && method == r.HTTP.Method && original == nil {
+	u, path := r.HTTP.URL, cmp.Or(r.HTTP.URL.Path, "/")
+	if !differs && method == r.HTTP.Method && path == u.Path && original == nil {
 		return false, nil
 	}
-	defer func(method, host, query string) {
-		r.HTTP.Method, r.HTTP.Host, r.HTTP.URL.RawQuery = method, host, query
-	}(r.HTTP.Method, r.HTTP.Host, r.HTTP.URL.RawQuery)
-	r.HTTP.Method, r.HTTP.Host, r.HTTP.URL.RawQuery = method, host, query
+	defer func(method, host, path, query string) {
+		r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery = method, host, path, query
+	}(r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery)
+	r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery = method, host, path, query
 	return z.matchers.AnyMatchWithError(r.HTTP)
 }
 

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -102,5 +103,32 @@ func TestSpellingsOfQueryInExpressionShareCount(t *testing.T) {
 	}
 	if seen := u.count("/"); seen != limit {
 		t.Errorf("requests at the upstream = %d, want %d", seen, limit)
+	}
+}
+
+// A target without a path, as in GET http://example.com, is / to the upstream. One zone of many matches it
+// too.
+func TestNoPathIsSlash(t *testing.T) {
+	var many strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&many, "zone other%d {\n match {\n path /other%[1]d\n }\n key all\n limit 1/1h\n }\n", i)
+	}
+	for name, zones := range map[string]string{
+		"endpoint":      "zone z {\n key {client_ip}\n endpoint GET / 3/1h\n }",
+		"match":         "zone z {\n match {\n path /\n }\n key {client_ip}\n limit 3/1h\n }",
+		"match of many": "zone z {\n match {\n path /*\n }\n key {client_ip}\n limit 3/1h\n }\n" + many.String(),
+		"key":           "zone z {\n key {path}\n on_missing_key skip\n limit 3/1h\n }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpstream(func(r *http.Request) []string { return []string{r.URL.Path} })
+			g := serve(t, "rate_limit {\n"+zones+"\n }", u.ServeHTTP)
+			do := http1(g)
+			for _, target := range []string{"http://a", "http://a?x=1", "https://a:80", "x:?y", "x:", "/", "/?x=1"} {
+				do(request{method: "GET", target: target, host: "a"})
+			}
+			if seen := u.count("/"); seen != limit {
+				t.Errorf("requests at the upstream = %d, want %d", seen, limit)
+			}
+		})
 	}
 }
