@@ -116,3 +116,17 @@ func TestOpenWebSocketsOfHTTP3(t *testing.T) {
 		t.Errorf("status beside 5 WebSockets = %d, want 200", status)
 	}
 }
+
+// A WebSocket of HTTP/3 counts by the status with which the upstream has switched protocols.
+func TestStatusOfWebSocketsOfHTTP3(t *testing.T) {
+	u := newUpstream(func(*http.Request) []string { return []string{"opened"} })
+	g := serve(t, "rate_limit {\n zone z {\n key {client_ip}\n limit 3/1h\n count_status 101\n wait 0\n }\n }", upgrading(u))
+	conn := dialHTTP3(t.Context(), t, g.tls)
+	defer func() { _ = conn.CloseWithError(0, "") }()
+	for range limit + 2 {
+		readStatus(beginHTTP3(t.Context(), t, conn, webSocket3("/")))
+	}
+	if seen := u.count("opened"); seen != limit {
+		t.Errorf("WebSockets at the upstream = %d, want %d", seen, limit)
+	}
+}
