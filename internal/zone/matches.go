@@ -33,6 +33,9 @@ func (z *Zone) matches(r *Request) (bool, error) {
 	}
 	var original http.Header
 	if z.headers {
+		if lower := strings.ToLower(host); lower != r.HTTP.Host { // they may compare hosts as texts
+			host, differs = lower, true
+		}
 		original = putPlainHeaders(r.HTTP)
 		defer putBack(r.HTTP.Header, original)
 	}

@@ -132,3 +132,23 @@ func TestNoPathIsSlash(t *testing.T) {
 		})
 	}
 }
+
+// Matchers of texts see a host as servers do, as that of hosts does.
+func TestSpellingsOfHostAsTextShareCount(t *testing.T) {
+	for name, match := range map[string]string{
+		"header": "header Host login.example", "vars": "vars {host} login.example", "expression": "expression \"{host} == 'login.example'\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpstream(func(*http.Request) []string { return []string{"login"} })
+			g := serve(t, "rate_limit {\n zone z {\n match {\n "+match+"\n }\n key {client_ip}\n limit 3/1h\n }\n }", u.ServeHTTP)
+			for _, do := range protocols(t, g) {
+				for _, host := range []string{"login.example", "LOGIN.example", "login.example.", "Login.Example."} {
+					do(to(host))
+				}
+			}
+			if seen := u.count("login"); seen != limit {
+				t.Errorf("requests at the upstream = %d, want %d", seen, limit)
+			}
+		})
+	}
+}
