@@ -208,8 +208,10 @@ var policy = []struct {
 		reason:   "which keys a part has depends on the keys alone",
 	}, {
 		packages: module + "/internal/keytemplate",
-		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
-		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
+		allow: []string{
+			module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/...",
+		},
+		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
 		packages: module + "/internal/matchindex",
 		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
@@ -297,8 +299,8 @@ var policy = []struct {
 		packages: module + "/internal/zone",
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob",
-			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare", module + "/internal/keytable",
-			module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
+			module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
+			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
 			module + "/internal/pastcharges", module + "/internal/pathpattern", module + "/internal/pathreading",
 			module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",

@@ -112,7 +112,7 @@ func (e *Evaluation) measureLatency() {
 			c.Admitted[limiter.FromStore].Add(1)
 		}
 	}
-	s, r := e.state, e.HTTP
+	s, r, repl := e.state, e.HTTP, e.Repl
 	for _, h := range s.adaptive[e.firstAdaptive:] {
 		p := h.permit
 		if r.Body != nil && r.Body != http.NoBody {
@@ -124,7 +124,7 @@ func (e *Evaluation) measureLatency() {
 			// A client that has gone has got no response, and one that fails may have come faster than one
 			// that does not.
 			p.Started(time.Now(), status > 0 && status < 500, status > 0)
-			if s.IsStream(status) {
+			if s.IsStream(status) || hasSwitched(repl) {
 				p.Release()
 			}
 		})

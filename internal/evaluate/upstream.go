@@ -40,6 +40,13 @@ func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
 	return sent, status
 }
 
+// hasSwitched reports whether the upstream has switched protocols. Over HTTP/2 and HTTP/3, the client gets
+// 200 then.
+func hasSwitched(repl *caddy.Replacer) bool {
+	code, _ := repl.Get(upstreamCode)
+	return code == http.StatusSwitchingProtocols
+}
+
 // hideEncodings removes what would have upstreams compress their responses, so that they can be
 // read. It returns what undoes that.
 func hideEncodings(r *http.Request) (restore func()) {

@@ -1,13 +1,35 @@
-// Package httpmethod tells the methods of HTTP from misspelled ones.
+// Package httpmethod tells the methods of HTTP from misspelled ones, and reads those of requests.
 package httpmethod
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
+
+// Of returns the method of a request in upper case, as a proxy sends it upstream: Caddy makes a GET of a
+// CONNECT that opens a WebSocket.
+func Of(r *http.Request) string {
+	if OpensWebSocket(r) {
+		return http.MethodGet
+	}
+	return strings.ToUpper(r.Method)
+}
+
+// OpensWebSocket reports whether a request opens a WebSocket in HTTP/2 or HTTP/3 (RFC 8441 and 9220).
+func OpensWebSocket(r *http.Request) bool {
+	switch {
+	case r.Method != http.MethodConnect:
+		return false
+	case r.ProtoMajor == 2:
+		values := r.Header[":protocol"]
+		return len(values) > 0 && values[0] == "websocket"
+	}
+	return r.ProtoMajor == 3 && r.Proto == "websocket"
+}
 
 // Check returns an error if method, in upper case, is surely a mistake. Programs have methods of
 // their own, so any other unknown method is only doubtful: doubt says why.

@@ -1,6 +1,7 @@
 package httpmethod
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,26 @@ func TestCheck(t *testing.T) {
 	} {
 		if doubt, err := Check(method); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Check(%q) = %q, %v; want an error with %q", method, doubt, err, want)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	for _, tc := range []struct {
+		r    http.Request
+		want string
+	}{
+		{http.Request{Method: "pOst"}, "POST"},
+		{http.Request{Method: "CONNECT", Proto: "HTTP/1.1", ProtoMajor: 1, Header: http.Header{":protocol": {"websocket"}}}, "CONNECT"},
+		{http.Request{Method: "CONNECT", Proto: "HTTP/2.0", ProtoMajor: 2}, "CONNECT"},
+		{http.Request{Method: "CONNECT", Proto: "HTTP/2.0", ProtoMajor: 2, Header: http.Header{":protocol": {"websocket"}}}, "GET"},
+		{http.Request{Method: "CONNECT", Proto: "HTTP/3.0", ProtoMajor: 3}, "CONNECT"},
+		{http.Request{Method: "CONNECT", Proto: "connect-udp", ProtoMajor: 3}, "CONNECT"},
+		{http.Request{Method: "CONNECT", Proto: "websocket", ProtoMajor: 3}, "GET"},
+		{http.Request{Method: "POST", Proto: "websocket", ProtoMajor: 3}, "POST"},
+	} {
+		if got := Of(&tc.r); got != tc.want {
+			t.Errorf("Of(%s %s, %v) = %q, want %q", tc.r.Method, tc.r.Proto, tc.r.Header, got, tc.want)
 		}
 	}
 }

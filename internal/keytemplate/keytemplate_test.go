@@ -217,7 +217,6 @@ func TestAppendPresence(t *testing.T) {
 		{"no user", "{http.auth.user.id}", func(*http.Request) {}, Missing},
 		{"unknown", "{no.such.placeholder}", func(*http.Request) {}, Missing},
 		{"address of a Unix socket", "{client_ip}", setClientIP(""), Missing},
-		{"no path", "{http.request.uri.path}", func(r *http.Request) { r.URL.Path = "" }, Missing},
 		{"no host", "{http.request.host}", func(r *http.Request) { r.Host = "" }, Missing},
 		{"static", "all", func(*http.Request) {}, Present},
 	} {

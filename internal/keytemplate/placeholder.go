@@ -1,6 +1,7 @@
 package keytemplate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
@@ -127,9 +129,9 @@ const (
 func newReader(name string) reader {
 	switch name {
 	case "http.request.method": // many servers ignore its case
-		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(strings.ToUpper(r.Method)) }
+		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(httpmethod.Of(r)) }
 	case "http.request.uri.path":
-		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(r.URL.Path) }
+		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(cmp.Or(r.URL.Path, "/")) }
 	case "http.request.host":
 		return readHost
 	case "http.request.hostport":

@@ -93,3 +93,11 @@ func TestClientControlled(t *testing.T) {
 		}
 	}
 }
+
+func TestNoPathIsSlash(t *testing.T) {
+	r, repl := keyRequest("192.0.2.1")
+	r.URL.Path = ""
+	if got, presence := newReader("http.request.uri.path")(r, repl); got != "/" || presence != Present {
+		t.Errorf("path = %q, %v, want /", got, presence)
+	}
+}

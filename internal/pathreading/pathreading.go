@@ -5,6 +5,7 @@ package pathreading
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/url"
 	"strings"
@@ -38,7 +39,8 @@ type Path struct {
 	escaped string // with several readings
 }
 
-// Read returns the readings of the path of u, or the reason why no server should get it.
+// Read returns the readings of the path of u, or the reason why no server should get it. No path, as in
+// http://example.com, is a slash (RFC 9110, section 4.2.3).
 func Read(u *url.URL) (p Path, err error) {
 	found := scan(u.Path)
 	if found.refused == nil && found.escape { // a server may decode it again
@@ -49,7 +51,7 @@ func Read(u *url.URL) (p Path, err error) {
 	}
 	// A RawPath is not in use unless it agrees with Path. Without one, no slash is encoded.
 	if !found.semicolon && !found.double && !hasEncodedSlash(u.RawPath) {
-		p.one[0].path = strings.ToLower(u.Path)
+		p.one[0].path = strings.ToLower(cmp.Or(u.Path, "/"))
 		return p, nil
 	}
 	if len(u.Path) > maxLength || len(u.RawPath) > maxLength {

@@ -64,6 +64,13 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestNoPathIsSlash(t *testing.T) {
+	p, err := Read(parse(t, "http://a.example"))
+	if got := p.Readings()[0].Path(); got != "/" || err != nil {
+		t.Errorf("reading of no path = %q, %v, want /", got, err)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for path, want := range map[string]error{
 		"/a/../b": ErrDotSegment, "/./a": ErrDotSegment, "/a/..": ErrDotSegment, "/a/.": ErrDotSegment, "/..": ErrDotSegment,

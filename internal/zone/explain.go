@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -118,7 +119,7 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 	if len(found.Charges)+len(found.Concurrent) == 0 {
 		place := len(inForce.endpoints) - 1
 		if path, err := r.readings(); err == nil {
-			place = inForce.endpointFor(r.HTTP.Method, &path.Readings()[0])
+			place = inForce.endpointFor(httpmethod.Of(r.HTTP), &path.Readings()[0])
 		}
 		add(place, 0, nil, nil)
 	}

@@ -40,7 +40,7 @@ func NewIndex(zones []*Zone) *Index {
 // Append appends the zones that may apply to a request, in the order in which they decide. These are
 // all zones if servers may read its path or its host in several ways.
 func (x *Index) Append(zones []*Zone, r *Request) []*Zone {
-	if _, differs := keytemplate.PlainHost(r.HTTP.Host); differs {
+	if _, differs := keytemplate.PlainHost(r.HTTP.Host); differs || r.HTTP.URL.Path == "" {
 		return append(zones, x.zones...)
 	}
 	if x.paths {

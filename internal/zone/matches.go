@@ -1,24 +1,28 @@
 package zone
 
 import (
+	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
 // matches reports whether the matchers of z let the request through, as it is or as servers read it: to
-// them, a dot at the end of a host is nothing, and one wrong parameter does not hide the others of a
-// query. A zone in the syntax of caddy-ratelimit matches as Caddy does, and no more.
+// them, a dot at the end of a host is nothing, one wrong parameter does not hide the others of a query,
+// headers have no spaces around them, methods have no case, and no path is a slash. A zone in the syntax of
+// caddy-ratelimit matches as Caddy does, and no more.
 func (z *Zone) matches(r *Request) (bool, error) {
 	matches, err := z.matchers.AnyMatchWithError(r.HTTP)
 	if matches || err != nil || z.Legacy {
 		return matches, err
 	}
 	host, differs := keytemplate.PlainHost(r.HTTP.Host)
-	query := r.HTTP.URL.RawQuery
+	query, method := r.HTTP.URL.RawQuery, httpmethod.Of(r.HTTP)
 	if z.queries {
 		if strings.Count(query, "&")+strings.Count(query, ";") >= mostParameters {
 			return true, nil // Caddy does not read them, and others do
@@ -27,26 +31,63 @@ func (z *Zone) matches(r *Request) (bool, error) {
 			query, differs = plainQuery(query, wrong), true
 		}
 	}
-	if !differs {
+	var original http.Header
+	if z.headers {
+		if lower := strings.ToLower(host); lower != r.HTTP.Host { // they may compare hosts as texts
+			host, differs = lower, true
+		}
+		original = putPlainHeaders(r.HTTP)
+		defer putBack(r.HTTP.Header, original)
+	}
+	u, path := r.HTTP.URL, cmp.Or(r.HTTP.URL.Path, "/")
+	if !differs && method == r.HTTP.Method && path == u.Path && original == nil {
 		return false, nil
 	}
-	defer func(host, query string) { r.HTTP.Host, r.HTTP.URL.RawQuery = host, query }(r.HTTP.Host, r.HTTP.URL.RawQuery)
-	r.HTTP.Host, r.HTTP.URL.RawQuery = host, query
+	defer func(method, host, path, query string) {
+		r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery = method, host, path, query
+	}(r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery)
+	r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery = method, host, path, query
 	return z.matchers.AnyMatchWithError(r.HTTP)
 }
 
 // mostParameters is how many parameters of a query net/url reads at most.
 const mostParameters = 10_000
 
-// readsQuery reports whether a set has a matcher of queries.
+// readsQuery reports whether what a set of matchers decides may depend on the query. Of matchers that it
+// does not know it does.
 func readsQuery(set caddyhttp.MatcherSet) bool {
 	return slices.ContainsFunc(set, func(m any) bool {
-		if not, is := m.(*caddyhttp.MatchNot); is {
-			return slices.ContainsFunc(not.MatcherSets, readsQuery)
+		switch m := m.(type) {
+		case *caddyhttp.MatchHeader, *caddyhttp.MatchHeaderRE, *caddyhttp.MatchProtocol:
+			return false
+		case *caddyhttp.MatchNot:
+			return slices.ContainsFunc(m.MatcherSets, readsQuery)
 		}
-		_, is := m.(*caddyhttp.MatchQuery)
-		return is
+		return !readsOthers(m)
 	})
+}
+
+// readsHeader is readsQuery for headers. The protocol of gRPC is in a header.
+func readsHeader(set caddyhttp.MatcherSet) bool {
+	return slices.ContainsFunc(set, func(m any) bool {
+		switch m := m.(type) {
+		case *caddyhttp.MatchQuery:
+			return false
+		case *caddyhttp.MatchNot:
+			return slices.ContainsFunc(m.MatcherSets, readsHeader)
+		}
+		return !readsOthers(m)
+	})
+}
+
+// readsOthers reports whether a matcher reads neither the query nor headers.
+func readsOthers(m any) bool {
+	switch m.(type) {
+	case *caddyhttp.MatchHost, *caddyhttp.MatchPath, *caddyhttp.MatchPathRE, *caddyhttp.MatchMethod, *caddyhttp.MatchTLS,
+		*caddyhttp.MatchRemoteIP, *caddyhttp.MatchClientIP:
+		return true
+	}
+	return false
 }
 
 // firstWrong returns the index of what has Caddy read nothing of a query: a semicolon, or a percent sign

@@ -1,11 +1,13 @@
 package zone
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 )
 
@@ -15,14 +17,15 @@ type pathUse struct {
 	endpoints bool // by its endpoints
 }
 
-// usePaths finds out whether z tells paths apart, or queries. A zone in the syntax of caddy-ratelimit matches
-// paths as Caddy does, and no more.
+// usePaths finds out whether z tells paths apart, or queries or headers. A zone in the syntax of
+// caddy-ratelimit matches paths as Caddy does, and no more.
 func (z *Zone) usePaths() {
 	z.paths = pathUse{
 		match:     !z.Legacy && slices.ContainsFunc(z.matchers, readsPath),
 		endpoints: len(z.configured.endpoints) > 1,
 	}
 	z.queries = slices.ContainsFunc(z.matchers, readsQuery)
+	z.headers = slices.ContainsFunc(z.matchers, readsHeader)
 }
 
 // readsPath reports whether what a set of matchers decides may depend on the path. Of matchers that
@@ -70,8 +73,14 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 				continue
 			}
 		}
-		if place := rules.endpointFor(r.HTTP.Method, &readings[i]); !slices.Contains(places, place) {
+		if place := rules.endpointFor(httpmethod.Of(r.HTTP), &readings[i]); !slices.Contains(places, place) {
 			places = append(places, place)
+		}
+		if httpmethod.OpensWebSocket(r.HTTP) { // it may also be at an endpoint of CONNECT
+			place := rules.endpointFor(http.MethodConnect, &readings[i])
+			if place < len(rules.endpoints)-1 && !slices.Contains(places, place) {
+				places = append(places, place)
+			}
 		}
 	}
 	return places, nil

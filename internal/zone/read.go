@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -283,7 +284,7 @@ func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template) (
 	rules := s.of(z)
 	place := len(rules.endpoints) - 1
 	if path, err := r.readings(); err == nil {
-		place = rules.endpointFor(r.HTTP.Method, &path.Readings()[0])
+		place = rules.endpointFor(httpmethod.Of(r.HTTP), &path.Readings()[0])
 	}
 	endpoint = rules.endpoints[place].name()
 	found := Reading{Template: template}

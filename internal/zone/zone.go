@@ -33,7 +33,8 @@ type Zone struct {
 	Name     string
 	matchers caddyhttp.MatcherSets
 	paths    pathUse // whether it tells paths apart
-	queries  bool    // whether a matcher reads the query
+	queries  bool    // whether a matcher may read the query
+	headers  bool    // the same of headers
 	Key      *keytemplate.Template
 	missing  missingKey
 

@@ -124,6 +124,14 @@ func http3Client(t *testing.T, g *gateway) client {
 // sendHTTP3 sends a request, and returns a function that waits for the status of the response.
 func sendHTTP3(ctx context.Context, t *testing.T, conn *quic.Conn, r request) (status func() int) {
 	t.Helper()
+	stream := beginHTTP3(ctx, t, conn, r)
+	_ = stream.Close()
+	return func() int { return readStatus(stream) }
+}
+
+// beginHTTP3 sends a request whose body follows.
+func beginHTTP3(ctx context.Context, t *testing.T, conn *quic.Conn, r request) *quic.Stream {
+	t.Helper()
 	stream, err := conn.OpenStreamSync(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -135,11 +143,8 @@ func sendHTTP3(ctx context.Context, t *testing.T, conn *quic.Conn, r request) (s
 		_ = encoder.WriteField(qpack.HeaderField{Name: f.name, Value: f.value})
 	}
 	frame := append(quicvarint.Append([]byte{headersFrame}, uint64(block.Len())), block.Bytes()...)
-	if _, err := stream.Write(frame); err != nil {
-		return func() int { return 0 }
-	}
-	_ = stream.Close()
-	return func() int { return readStatus(stream) }
+	_, _ = stream.Write(frame) // if it fails, there is no status
+	return stream
 }
 
 const headersFrame, settingsFrame, controlStream = 1, 4, 0

@@ -98,3 +98,35 @@ func TestUpgradedConnections(t *testing.T) {
 		})
 	}
 }
+
+// A WebSocket of HTTP/3 leaves the limit of an adaptive zone when it is open, as one of HTTP/1.1 does,
+// although its status is 200. Else a few clients with WebSockets would have all others refused.
+func TestOpenWebSocketsOfHTTP3(t *testing.T) {
+	u := newUpstream(keyHeaders)
+	g := serve(t, "rate_limit {\n zone z {\n adaptive {\n min 1\n max 2\n }\n }\n }", upgrading(u))
+	conn := dialHTTP3(t.Context(), t, g.tls)
+	defer func() { _ = conn.CloseWithError(0, "") }()
+	for n := range 5 {
+		stream := beginHTTP3(t.Context(), t, conn, webSocket3("/"))
+		if status := readStatus(stream); status != http.StatusOK {
+			t.Fatalf("status of WebSocket %d = %d, want 200", n, status)
+		}
+	}
+	if status := http1(g)(get("/")); status != http.StatusOK {
+		t.Errorf("status beside 5 WebSockets = %d, want 200", status)
+	}
+}
+
+// A WebSocket of HTTP/3 counts by the status with which the upstream has switched protocols.
+func TestStatusOfWebSocketsOfHTTP3(t *testing.T) {
+	u := newUpstream(func(*http.Request) []string { return []string{"opened"} })
+	g := serve(t, "rate_limit {\n zone z {\n key {client_ip}\n limit 3/1h\n count_status 101\n wait 0\n }\n }", upgrading(u))
+	conn := dialHTTP3(t.Context(), t, g.tls)
+	defer func() { _ = conn.CloseWithError(0, "") }()
+	for range limit + 2 {
+		readStatus(beginHTTP3(t.Context(), t, conn, webSocket3("/")))
+	}
+	if seen := u.count("opened"); seen != limit {
+		t.Errorf("WebSockets at the upstream = %d, want %d", seen, limit)
+	}
+}
