@@ -17,6 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -95,7 +96,8 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
-func (a *App) Provision(ctx caddy.Context) error {
+func (a *App) Provision(ctx caddy.Context) (err error) {
+	defer func() { err = spelling.Bound(err) }()
 	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
 	a.requests.Newest = a.newest
 	a.requests.Emergency, a.requests.InRedis = emergencyMode, a.Redis != nil
@@ -110,7 +112,6 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.watchDrain(); err != nil {
 		return err
 	}
-	var err error
 	if a.log, err = report.NewLog(ctx); err != nil {
 		return err
 	}
