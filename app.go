@@ -210,6 +210,9 @@ func (a *App) Cleanup() error {
 	}
 	a.noteStop()
 	a.releaseRules()
+	if newest := newestApp(); newest != nil && a.inForce.Load() != nil {
+		newest.tellAgain()
+	}
 	if a.store != nil {
 		a.store.Withdraw(a)
 	}

@@ -103,6 +103,16 @@ func (a *App) releaseRules() {
 	_ = emergencyMode.Follow(of) // it was right before
 }
 
+// tellAgain tells what outlives configurations which rules are in force in a: another one that has
+// failed to start may have told it its own.
+func (a *App) tellAgain() {
+	a.applying.Lock()
+	defer a.applying.Unlock()
+	if s := a.inForce.Load(); s != nil {
+		s.TellStore(nil, time.Now())
+	}
+}
+
 // follow puts the next version of the rules in force.
 func (a *App) follow(t rules.Transition) {
 	a.applying.Lock()
