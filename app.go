@@ -191,6 +191,16 @@ func newestApp() *App {
 	return runningApps.apps[len(runningApps.apps)-1]
 }
 
+// oldestApp returns the running app that was started first; nil if none runs.
+func oldestApp() *App {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	if len(runningApps.apps) == 0 {
+		return nil
+	}
+	return runningApps.apps[0]
+}
+
 // newest returns what requests share of the newest configuration, if its counts are where those of a are.
 // Else it is that of a.
 func (a *App) newest() *evaluate.App {
