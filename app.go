@@ -17,6 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -95,7 +96,8 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
-func (a *App) Provision(ctx caddy.Context) error {
+func (a *App) Provision(ctx caddy.Context) (err error) {
+	defer func() { err = spelling.Bound(err) }()
 	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
 	a.requests.Newest = a.newest
 	a.requests.Emergency, a.requests.InRedis = emergencyMode, a.Redis != nil
@@ -110,7 +112,6 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.watchDrain(); err != nil {
 		return err
 	}
-	var err error
 	if a.log, err = report.NewLog(ctx); err != nil {
 		return err
 	}
@@ -190,6 +191,16 @@ func newestApp() *App {
 	return runningApps.apps[len(runningApps.apps)-1]
 }
 
+// oldestApp returns the running app that was started first; nil if none runs.
+func oldestApp() *App {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	if len(runningApps.apps) == 0 {
+		return nil
+	}
+	return runningApps.apps[0]
+}
+
 // newest returns what requests share of the newest configuration, if its counts are where those of a are.
 // Else it is that of a.
 func (a *App) newest() *evaluate.App {
@@ -209,6 +220,9 @@ func (a *App) Cleanup() error {
 	}
 	a.noteStop()
 	a.releaseRules()
+	if newest := newestApp(); newest != nil && a.inForce.Load() != nil {
+		newest.tellAgain()
+	}
 	if a.store != nil {
 		a.store.Withdraw(a)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
@@ -37,7 +38,7 @@ func parseDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 	h := new(Handler)
 	rest := config.Caddyfile{App: &app.App, Matcher: helper.MatcherToken, CheckZone: app.checkZone, State: helper.State}
 	if err := h.ParseCaddyfile(helper.Dispenser, rest); err != nil {
-		return nil, err
+		return nil, spelling.Bound(err)
 	}
 	return h, nil
 }
@@ -69,7 +70,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	}
 	app := new(App)
 	if err := app.ParseCaddyfile(d, app.checkZone); err != nil {
-		return nil, err
+		return nil, spelling.Bound(err)
 	}
 	return httpcaddyfile.App{Name: appName, Value: caddyconfig.JSON(app, nil)}, nil
 }

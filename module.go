@@ -55,6 +55,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
@@ -100,7 +101,8 @@ func (*Handler) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision compiles the handler's configuration. It changes no count of an earlier configuration.
-func (h *Handler) Provision(ctx caddy.Context) error {
+func (h *Handler) Provision(ctx caddy.Context) (err error) {
+	defer func() { err = spelling.Bound(err) }()
 	app, err := ctx.App(appName)
 	if err != nil {
 		return fmt.Errorf("loading the rate_limit app: %w", err)

@@ -45,8 +45,9 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	return answer, nil
 }
 
-// compile compiles the zones of a configuration of Caddy, which is JSON, as Provision does. It acquires
-// nothing. Zones that a has too get the handles of those.
+// compile compiles the zones of a configuration of Caddy, which is JSON, as Provision does, and refuses
+// what that refuses, except of matchers, which it does not load. It acquires nothing. Zones that a has
+// too get the handles of those.
 func (a *App) compile(text []byte) (*App, error) {
 	settings, found, err := config.Find(text)
 	if err != nil {
@@ -64,12 +65,18 @@ func (a *App) compile(text []byte) (*App, error) {
 		return nil, atPlace(cmp.Or(planned.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
 	planned.prepareSet()
+	if err := planned.provisionZones(); err != nil {
+		return nil, err
+	}
 	handles := make(map[string]limiter.Zone)
 	for _, z := range a.set.All() {
 		handles[z.Name] = z.Handle()
 	}
 	for _, h := range found {
 		if err := h.Check(); err != nil {
+			return nil, atPlace(h.Place, err)
+		}
+		if _, err := zone.NewAddresses(h.Allow, h.Deny); err != nil {
 			return nil, atPlace(h.Place, err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(h.Zones)) {

@@ -100,7 +100,19 @@ func (a *App) releaseRules() {
 	if newest := newestApp(); newest != nil {
 		of = newest.rulesInForce().Version.Document.Emergency
 	}
-	_ = emergencyMode.Follow(of) // it was right before
+	if err := emergencyMode.Follow(of); err != nil {
+		a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
+	}
+}
+
+// tellAgain tells what outlives configurations which rules are in force in a: another one that has
+// failed to start may have told it its own.
+func (a *App) tellAgain() {
+	a.applying.Lock()
+	defer a.applying.Unlock()
+	if s := a.inForce.Load(); s != nil {
+		s.TellStore(nil, time.Now())
+	}
 }
 
 // follow puts the next version of the rules in force.
@@ -109,13 +121,12 @@ func (a *App) follow(t rules.Transition) {
 	a.applyLocked(t.To)
 	a.applying.Unlock()
 	a.dropCounts(t)
-	if newestApp() != a {
-		return
+	if oldestApp() == a { // else the load may fail yet; the older app hands the switch on when it is released
+		if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
+			a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
+		}
 	}
-	if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
-		a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
-	}
-	if t.From.Number == t.To.Number {
+	if newestApp() != a || t.From.Number == t.To.Number {
 		return
 	}
 	reports.RulesChanged(a.watcher.Store().Name(), t.To)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
@@ -20,7 +21,9 @@ import (
 type Zones map[string]*Zone
 
 // decode stores JSON in the struct that v points to. Its errors name the place and the remedy.
-func decode(data []byte, v any) error { return strictjson.UnmarshalWith(fieldRemedy, data, v) }
+func decode(data []byte, v any) error {
+	return spelling.Bound(strictjson.UnmarshalWith(fieldRemedy, data, v))
+}
 
 // fieldRemedy returns what to do instead of an unknown field, "" if that is to use the nearest.
 func fieldRemedy(field string, known []string) string {

@@ -70,6 +70,7 @@ type ExplainedZone struct {
 	Limits      []ExplainedLimit `json:"limits"`
 
 	Concurrent []ExplainedConcurrent `json:"concurrent,omitempty"` // limits of requests at once
+	Adaptive   *Adaptive             `json:"adaptive,omitempty"`   // nil: the zone has none, or lets the request pass
 }
 
 // An ExplainedRead is the value of a placeholder that a zone reads.

@@ -7,11 +7,22 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
 // apiError returns an error that Caddy answers with status and a JSON object that has the message.
 func apiError(status int, format string, args ...any) error {
 	return caddy.APIError{HTTPStatus: status, Err: fmt.Errorf(format, args...)}
+}
+
+// boundError returns an answer whose message does not repeat long parts of its request.
+func boundError(err error) error {
+	if answer, ok := err.(caddy.APIError); ok {
+		answer.Err = spelling.Bound(answer.Err)
+		return answer
+	}
+	return spelling.Bound(err)
 }
 
 // statusOfError returns the status that Caddy answers err with, 0 if err has none.

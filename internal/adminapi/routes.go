@@ -89,14 +89,14 @@ func Routes(p Process) []caddy.AdminRoute {
 	all := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
 	for path, methods := range routes {
 		all = append(all, caddy.AdminRoute{Pattern: path, Handler: caddy.AdminHandlerFunc(
-			func(w http.ResponseWriter, r *http.Request) error { return methods.serve(path, p, w, r) })})
+			func(w http.ResponseWriter, r *http.Request) error { return boundError(methods.serve(path, p, w, r)) })})
 	}
 	return all
 }
 
 func noRoute(_ http.ResponseWriter, r *http.Request) error {
-	return apiError(http.StatusNotFound, "there is no %s: use one of %s", r.URL.Path,
-		strings.Join(slices.Sorted(maps.Keys(routes)), ", "))
+	return boundError(apiError(http.StatusNotFound, "there is no %s: use one of %s", r.URL.Path,
+		strings.Join(slices.Sorted(maps.Keys(routes)), ", ")))
 }
 
 func (m methods) serve(path string, p Process, w http.ResponseWriter, r *http.Request) error {

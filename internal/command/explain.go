@@ -142,7 +142,9 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
 	for _, c := range z.Concurrent {
 		printExplainedConcurrent(t, &c)
 	}
-	if z.Outcome == adminapi.Admitted && len(z.Limits)+len(z.Concurrent) == 0 {
+	if a := z.Adaptive; a != nil {
+		t.row("    adaptive", fmt.Sprintf("%d requests at once of all keys, of which %d are in flight on this node", a.Limit, a.InFlight))
+	} else if z.Outcome == adminapi.Admitted && len(z.Limits)+len(z.Concurrent) == 0 {
 		t.row("    limit", "none here")
 	}
 }

@@ -107,6 +107,9 @@ func check(name string) error {
 	if Provided(name) {
 		return nil
 	}
+	if strings.HasSuffix(name, ".") || slices.Contains(sometimes, name+".") {
+		return fmt.Errorf("{%s} ends too early: use a name after the dot", name)
+	}
 	if strings.HasPrefix(name, "http.response.") {
 		return fmt.Errorf("{%s} is empty until the response is written, long after the zone is decided: use a value of "+
 			"the request", name)

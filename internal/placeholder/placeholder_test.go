@@ -56,6 +56,7 @@ func TestCheckAcceptsWhatMayExist(t *testing.T) {
 		"http.matchers.file.relative", "http.error.status_code", "http.reverse_proxy.header.X-User", "http.auth.user.id",
 		"http.auth.user.plan", "http.intercept.status_code", "http.url_pattern.pathname.id", "http.shutting_down",
 		"env.HOME", "file./etc/hostname", "system.os", "time.now.year", "http.rate_limit.exceeded.name",
+		"http.request.uri.query.q.", "http.vars.v.", "http.request.cookie.c.", "http.request.header.X.", "env.A.", "file./etc/a.",
 		"my_tier", "tier", "plan", "real_ip", "client_id", "user", "header", "geoip.country_code", "geoip2.country_code",
 		"json.user.id", "jwt.sub", "extra.rand.float", "http.request_id", "http.floaty.id",
 		// Plugins that exist have these in Caddy's own namespace.
@@ -70,6 +71,12 @@ func TestCheckAcceptsWhatMayExist(t *testing.T) {
 
 func TestCheckRefuses(t *testing.T) {
 	for name, want := range map[string]string{
+		"http.regexp.":                       "use a name after the dot",
+		"http.regexp":                        "use a name after the dot",
+		"http.reverse_proxy.header.":         "use a name after the dot",
+		"http.":                              "use a name after the dot",
+		"my_tier.":                           "use a name after the dot",
+		".":                                  "use a name after the dot",
 		"remote_ip":                          "use {client_ip}",
 		"remote_addr":                        "use {client_ip}",
 		"remote.ip":                          "use {client_ip}",

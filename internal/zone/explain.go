@@ -48,6 +48,7 @@ func (s *Snapshot) Explain(
 	}
 	i.explainTier(&x, r, found)
 	if found.Refusal == nil && err == nil {
+		x.Adaptive = z.describeAdaptive()
 		i.explainLimits(ctx, &x, r, found)
 	}
 	return x

@@ -85,7 +85,6 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 		if slices.ContainsFunc(c.endpoints, func(e endpointRules) bool { return e.concurrent != nil }) {
 			z.Usage.Concurrent.Store(true)
 		}
-		z.Usage.Adaptive.Store(z.Adaptive)
 		if slices.ContainsFunc(c.endpoints, func(e endpointRules) bool { return e.wait.forTurn > 0 }) {
 			z.Usage.Waits.Used.Store(true)
 		}

@@ -47,6 +47,8 @@ func TestAdaptive(t *testing.T) {
 	}
 	if x := g.explain("GET", "/", nil); x.Handlers[0].Outcome != adminapi.Admitted || !x.Handlers[0].Zones[0].Applies {
 		t.Errorf("a request is explained as %+v, want the zone to apply, which rejects for no reason of the request", x)
+	} else if a := x.Handlers[0].Zones[0].Adaptive; a == nil || a.Limit != 2 || a.InFlight != 2 {
+		t.Errorf("a request is explained with adaptive %+v, want 2 of 2 in flight", a)
 	}
 	g.admin("GET", "/rate_limit/zones/z/top", "").is(200).says(`"keys":[]`)
 	close(release)

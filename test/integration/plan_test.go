@@ -159,6 +159,10 @@ func TestAdminPlanRefuses(t *testing.T) {
 		`{"apps": {"rate_limit": {"nodes": 3}}}`: "nodes share no Redis",
 		`{"apps": {"http": {"servers": {"a": {"routes": [{"handle": [{"handler": "rate_limit", "rate_limits": {"z": {"limit": "1/1m"}}}]}]}}}}}`: `zone \"z\": no key: use `,
 		`{"apps": {"http": {"servers": {"a": {"routes": [{"handle": [{"handler": "rate_limit"}]}]}}}}}`:                                          "rate_limit has nothing to do",
+		`{"apps": {"rate_limit": {"zones": {"z": null}}}}`:                                                                                       `zone \"z\": is empty`,
+		`{"apps": {"rate_limit": {"zones": {"z": {"key": "static"}}}}}`:                                                                          `zone \"z\": no limit`,
+		`{"apps": {"rate_limit": {"zones": {"z z": {"key": "static", "limit": "1/m"}}}}}`:                                                        "z z",
+		`{"apps": {"http": {"servers": {"a": {"routes": [{"handle": [{"handler": "rate_limit", "deny": ["192.0.2.0/33"]}]}]}}}}}`:                "deny: ",
 	} {
 		g.admin("POST", "/rate_limit/plan", config).is(400).says(want)
 	}
