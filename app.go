@@ -191,14 +191,11 @@ func newestApp() *App {
 	return runningApps.apps[len(runningApps.apps)-1]
 }
 
-// oldestApp returns the running app that was started first; nil if none runs.
-func oldestApp() *App {
+// isOldest reports whether a is the running app that was started first.
+func (a *App) isOldest() bool {
 	runningApps.Lock()
 	defer runningApps.Unlock()
-	if len(runningApps.apps) == 0 {
-		return nil
-	}
-	return runningApps.apps[0]
+	return len(runningApps.apps) > 0 && runningApps.apps[0] == a
 }
 
 // newest returns what requests share of the newest configuration, if its counts are where those of a are.

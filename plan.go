@@ -35,14 +35,12 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	}
 	_, before := a.app.set.Compile(a.Version, nil, now)
 	known := zone.LeftTexts(before)
-	answer := &adminapi.Plan{Zones: zones, Rules: slices.DeleteFunc(zone.LeftTexts(left), func(text string) bool {
-		return slices.Contains(known, text)
-	})}
+	lost := slices.DeleteFunc(zone.LeftTexts(left), func(text string) bool { return slices.Contains(known, text) })
 	if text := planned.ruleStore.LeftBehind(a.app.ruleStore, a.Version); text != "" {
-		answer.Rules = append(answer.Rules, text)
+		lost = append(lost, text)
 	}
-	answer.Resets = slices.ContainsFunc(zones, func(z adminapi.PlannedZone) bool { return len(z.Reset) > 0 })
-	return answer, nil
+	resets := slices.ContainsFunc(zones, func(z adminapi.PlannedZone) bool { return len(z.Reset) > 0 })
+	return &adminapi.Plan{Zones: zones, Rules: lost, Resets: resets}, nil
 }
 
 // compile compiles the zones of a configuration of Caddy, which is JSON, as Provision does, and refuses

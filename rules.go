@@ -121,15 +121,14 @@ func (a *App) follow(t rules.Transition) {
 	a.applyLocked(t.To)
 	a.applying.Unlock()
 	a.dropCounts(t)
-	if oldestApp() == a { // else the load may fail yet; the older app hands the switch on when it is released
+	if a.isOldest() { // else the load may fail yet; the older app hands the switch on when it is released
 		if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
 			a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
 		}
 	}
-	if newestApp() != a || t.From.Number == t.To.Number {
-		return
+	if newestApp() == a && t.From.Number != t.To.Number {
+		reports.RulesChanged(a.watcher.Store().Name(), t.To)
 	}
-	reports.RulesChanged(a.watcher.Store().Name(), t.To)
 }
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.
