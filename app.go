@@ -198,8 +198,8 @@ func (a *App) isOldest() bool {
 	return len(runningApps.apps) > 0 && runningApps.apps[0] == a
 }
 
-// newest returns what requests share of the newest configuration, if its counts are where those of a are.
-// Else it is that of a.
+// newest returns what requests share of the newest configuration, if its counts are where those of
+// a are. Else it is that of a.
 func (a *App) newest() *evaluate.App {
 	if newest := newestApp(); newest != nil && newest.store == a.store {
 		return &newest.requests

@@ -43,9 +43,8 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	return &adminapi.Plan{Zones: zones, Rules: lost, Resets: resets}, nil
 }
 
-// compile compiles the zones of a configuration of Caddy, which is JSON, as Provision does, and refuses
-// what that refuses, except of matchers, which it does not load. It acquires nothing. Zones that a has
-// too get the handles of those.
+// compile compiles the zones of a configuration of Caddy in JSON as Provision does, but loads no
+// matchers and acquires nothing. Zones that a has too get the handles of those.
 func (a *App) compile(text []byte) (*App, error) {
 	settings, found, err := config.Find(text)
 	if err != nil {

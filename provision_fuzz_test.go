@@ -13,7 +13,8 @@ import (
 )
 
 // FuzzProvision compiles the JSON of an app and of a handler, as a load and a plan do, without what
-// connects to anything. Nothing panics, errors have a remedy, and what is accepted reads as it is written.
+// connects to anything. Nothing panics, errors have a remedy, and what is accepted reads as it is
+// written.
 func FuzzProvision(f *testing.F) {
 	h, _ := provisionedIn(f, f.TempDir(), `{"rate_limits": {"user": {"key": "static", "limit": "5/1h"}}}`)
 	running := h.app

@@ -105,8 +105,9 @@ func (a *App) releaseRules() {
 	}
 }
 
-// tellAgain tells what outlives configurations which rules are in force in a: another one that has
-// failed to start may have told it its own.
+// tellAgain tells what outlives configurations which rules are in force in a: another
+// configuration, which has failed to start or ended later than a has started, may have told it its
+// own.
 func (a *App) tellAgain() {
 	a.applying.Lock()
 	defer a.applying.Unlock()

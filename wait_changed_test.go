@@ -12,8 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// What waits is decided by the rules in force when its wait ends: at 0 s, ten requests pass and twenty
-// wait until 1 s.
+// What waits is decided by the rules in force when its wait ends: at 0 s, ten requests pass and
+// twenty wait until 1 s.
 func TestLimitChangesDuringWait(t *testing.T) {
 	for _, tc := range []struct {
 		name, document string

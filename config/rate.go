@@ -151,7 +151,8 @@ func rateMistake(args []string) error {
 	return nil
 }
 
-// mostRateWords is how many words a rate has at most in other programs: "rate = 100 requests per 5 minutes" has 7.
+// mostRateWords is how many words a rate has at most in other programs: "rate = 100 requests per 5
+// minutes" has 7.
 const mostRateWords = 8
 
 // environment matches what stands for a variable of the environment in other places.

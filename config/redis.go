@@ -49,8 +49,8 @@ type Redis struct {
 	// 1ms to 10s. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
-	// Keeps this many connections to each primary open, 1 to 1000. Up to 16 are opened while replies take so long
-	// that requests would wait for a connection. Default: 2.
+	// Keeps this many connections to each primary open, 1 to 1000. Up to 16 are opened while
+	// replies take so long that requests would wait for a connection. Default: 2.
 	PoolSize int `json:"pool_size,omitempty"`
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.

@@ -86,8 +86,8 @@ const (
 )
 
 // nearFull returns how many events a bucket lacks at least that is not near to being full. After a
-// raise, it is more than the bucket is known to have lacked before. So a refund of a take from before
-// may give back as much, though it was refilled.
+// raise, it is more than the bucket is known to have lacked before. So a refund of a take from
+// before may give back as much, though it was refilled.
 func (r *Rule) nearFull() int64 { return r.capacity / 16 }
 
 // The missing events have the lower bits of their number. Above them is for how many units the

@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRequestQueue takes requests out in the order of their instants, and those of one as they came.
+// TestRequestQueue takes requests out in the order of their instants, and those of one as they
+// came.
 func TestRequestQueue(t *testing.T) {
 	var q RequestQueue[int64]
 	var want []int64

@@ -55,8 +55,8 @@ func (c *cluster) keepRoles() error {
 	return nil
 }
 
-// moveAway has the servers announce the addresses of a delay line, and returns when all do. Replicas
-// reach their primaries over it, too.
+// moveAway has the servers announce the addresses of a delay line, and returns when all do.
+// Replicas reach their primaries over it, too.
 func (c *cluster) moveAway(delay time.Duration) error {
 	c.line = newDelayLine(delay)
 	addrs := make([]string, len(c.Servers))

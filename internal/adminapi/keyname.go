@@ -2,7 +2,8 @@ package adminapi
 
 import "github.com/fleetlimit/fleetlimit/rules"
 
-// A KeyName is how the body of a request names a key of a zone, so that the key is in no log of paths.
+// A KeyName is how the body of a request names a key of a zone, so that the key is in no log of
+// paths.
 type KeyName struct {
 	Key     string `json:"key"`
 	Base64  string `json:"key_base64"`

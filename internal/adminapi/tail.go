@@ -46,8 +46,8 @@ type tailRequest struct {
 	limit    int64 // 0: none
 }
 
-// followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node, and
-// POST with one of the decisions about a key.
+// followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node,
+// and POST with one of the decisions about a key.
 func followDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	var body KeyName
 	ofKey := r.Method == http.MethodPost

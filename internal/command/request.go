@@ -41,7 +41,8 @@ func getting(path string) func(*cobra.Command, []string) (*apiRequest, error) {
 // zonePath returns the path of a resource of a zone.
 func zonePath(zone, resource string) string { return "zones/" + url.PathEscape(zone) + "/" + resource }
 
-// changeFlags adds the flags of commands that change the rules, for a reason that is not an entry's.
+// changeFlags adds the flags of commands that change the rules, for a reason that is not an
+// entry's.
 func changeFlags(f *pflag.FlagSet) {
 	f.String("note", "", "Why, for the history of the rules")
 	ruleFlags(f)

@@ -112,7 +112,7 @@ func (e *Evaluation) measureLatency() {
 			c.Admitted[limiter.FromStore].Add(1)
 		}
 	}
-	s, r, repl := e.state, e.HTTP, e.Repl
+	s, r := e.state, e.HTTP
 	for _, h := range s.adaptive[e.firstAdaptive:] {
 		p := h.permit
 		if r.Body != nil && r.Body != http.NoBody {
@@ -120,11 +120,11 @@ func (e *Evaluation) measureLatency() {
 		} else {
 			p.Begin(time.Now())
 		}
-		s.OnStatus(func(status int) {
+		e.onStatus(func(status int) {
 			// A client that has gone has got no response, and one that fails may have come faster than one
 			// that does not.
 			p.Started(time.Now(), status > 0 && status < 500, status > 0)
-			if s.IsStream(status) || hasSwitched(repl) {
+			if s.IsStream(status) {
 				p.Release()
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// renew has a request that has waited until now decided by the rules in force, where those about its
-// counts are others than when it came: a lowered limit applies to what waits, too. It reports false if
-// they reject the request whatever is left, which is decided then.
+// renew has a request that has waited until now decided by the rules in force, where those about
+// its counts are others than when it came: a lowered limit applies to what waits, too. It reports
+// false if they reject the request whatever is left, which is decided then.
 func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 	app := e.handler.App
 	if app.Newest != nil {
@@ -53,8 +53,8 @@ func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 	return false
 }
 
-// reread reads the zone of a result once more, by other rules. If these do not limit the request, or
-// would not reject it, the reading is empty, and the request keeps the limit that it waits for.
+// reread reads the zone of a result once more, by other rules. If these do not limit the request,
+// or would not reject it, the reading is empty, and the request keeps the limit that it waits for.
 func (e *Evaluation) reread(app *App, r *response.Result, rules *zone.Snapshot) {
 	found, zones := &e.reading, e.handler.Zones
 	if app != e.handler.App {
@@ -68,8 +68,8 @@ func (e *Evaluation) reread(app *App, r *response.Result, rules *zone.Snapshot) 
 	*found = zone.Reading{Charges: found.Charges[:0], Concurrent: found.Concurrent[:0]}
 }
 
-// renewTake gives a take and its result the rule that limits their count now, if any does. It reports
-// whether that blocks all requests.
+// renewTake gives a take and its result the rule that limits their count now, if any does. It
+// reports whether that blocks all requests.
 func (e *Evaluation) renewTake(r *response.Result, k *limiter.Take) (blocks bool) {
 	for i := range e.reading.Charges {
 		c := &e.reading.Charges[i]

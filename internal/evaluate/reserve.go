@@ -2,11 +2,8 @@ package evaluate
 
 import (
 	"bytes"
-	"net/http"
 	"slices"
 	"time"
-
-	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/reservation"
@@ -22,7 +19,6 @@ type reserved struct {
 	counts *config.StatusSet
 	wait   time.Duration // for other reservations
 	store  takeStore
-	repl   *caddy.Replacer
 }
 
 // addReserved makes the newest take a reserved one.
@@ -37,17 +33,14 @@ func (r *reserved) hold(e *Evaluation, take *limiter.Take) {
 	if !take.Decision.OK {
 		return // the store could not decide it
 	}
-	r.take, r.store, r.repl = *take, e.handler.Store, e.Repl
+	r.take, r.store = *take, e.handler.Store
 	r.take.Key = bytes.Clone(take.Key) // the request's buffer is used again
 	r.store.Reservations().Reserve(take.Rule.ID, take.Key)
-	e.state.OnStatus(r.settle)
+	e.onStatus(r.settle)
 }
 
 // settle ends the reservation.
 func (r *reserved) settle(status int) {
-	if status == http.StatusOK && hasSwitched(r.repl) {
-		status = http.StatusSwitchingProtocols
-	}
 	ended := func() { r.store.Reservations().Settle(r.take.Rule.ID, r.take.Key) }
 	if r.counts.Has(status) {
 		ended()

@@ -40,11 +40,18 @@ func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
 	return sent, status
 }
 
-// hasSwitched reports whether the upstream has switched protocols. Over HTTP/2 and HTTP/3, the client gets
-// 200 then.
-func hasSwitched(repl *caddy.Replacer) bool {
-	code, _ := repl.Get(upstreamCode)
-	return code == http.StatusSwitchingProtocols
+// onStatus has f called once with the status of the response: see [response.State.OnStatus]. It is
+// 101 if the upstream has switched protocols, though a client of HTTP/2 or HTTP/3 gets 200 then.
+func (e *Evaluation) onStatus(f func(status int)) {
+	repl := e.Repl
+	e.state.OnStatus(func(status int) {
+		if status == http.StatusOK {
+			if code, _ := repl.Get(upstreamCode); code == http.StatusSwitchingProtocols {
+				status = http.StatusSwitchingProtocols
+			}
+		}
+		f(status)
+	})
 }
 
 // hideEncodings removes what would have upstreams compress their responses, so that they can be

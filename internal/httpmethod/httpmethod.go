@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
-// Of returns the method of a request in upper case, as a proxy sends it upstream: Caddy makes a GET of a
-// CONNECT that opens a WebSocket.
+// Of returns the method of a request in upper case, as a proxy sends it upstream: Caddy makes a GET
+// of a CONNECT that opens a WebSocket.
 func Of(r *http.Request) string {
 	if OpensWebSocket(r) {
 		return http.MethodGet
@@ -19,7 +19,8 @@ func Of(r *http.Request) string {
 	return strings.ToUpper(r.Method)
 }
 
-// OpensWebSocket reports whether a request opens a WebSocket in HTTP/2 or HTTP/3 (RFC 8441 and 9220).
+// OpensWebSocket reports whether a request opens a WebSocket in HTTP/2 or HTTP/3 (RFC 8441 and
+// 9220).
 func OpensWebSocket(r *http.Request) bool {
 	switch {
 	case r.Method != http.MethodConnect:

@@ -44,8 +44,9 @@ func splitHostPort(hostport string) (host, port string) {
 	return lower(strings.TrimRight(host, ".")), port
 }
 
-// PlainHost returns a host and its port, if it has one, without what keys leave out: a dot at the end
-// of the host, and the zone of an address. It reports whether that is another text, whatever its case.
+// PlainHost returns a host and its port, if it has one, without what keys leave out: a dot at the
+// end of the host, and the zone of an address. It reports whether that is another text, whatever
+// its case.
 func PlainHost(hostport string) (plain string, differs bool) {
 	if !strings.HasSuffix(hostport, ".") && !strings.Contains(hostport, ".:") && !strings.HasPrefix(hostport, "[") {
 		return hostport, false
@@ -62,8 +63,8 @@ func PlainHost(hostport string) (plain string, differs bool) {
 	return plain, !strings.EqualFold(plain, hostport)
 }
 
-// address returns the IPv6 address in the brackets of a host, in its shortest form. It has no zone: that
-// means nothing elsewhere, and Caddy does not send it to the upstream.
+// address returns the IPv6 address in the brackets of a host, in its shortest form. It has no zone:
+// that means nothing elsewhere, and Caddy does not send it to the upstream.
 func address(s string) string {
 	s, _, _ = strings.Cut(s, "%")
 	if addr, err := netip.ParseAddr(s); err == nil {

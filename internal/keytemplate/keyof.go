@@ -180,13 +180,11 @@ func (s *splitter) fits(p *part, value string) bool {
 			return false
 		}
 	}
-	presence := Present
-	switch p.name {
-	case "http.request.method": // which is as present in upper case, and not made that in each of many ways
-		_, presence = trim(value)
-	default:
-		_, presence = p.normalize(value)
+	normalize := p.normalize
+	if p.name == "http.request.method" { // it is as present in upper case, and not made that in each of many ways
+		normalize = trim
 	}
+	_, presence := normalize(value)
 	return presence == Present || s.t.options.Lenient
 }
 

@@ -146,8 +146,8 @@ type namePattern struct {
 	used  map[byte]bool // the bytes of all spellings
 }
 
-// A namePosition is a place in a pattern, between two bytes of a spelling or two characters. It is a
-// rune so that a set of them can be a string.
+// A namePosition is a place in a pattern, between two bytes of a spelling or two characters. It is
+// a rune so that a set of them can be a string.
 type namePosition = rune
 
 // nameAhead is what comes next at a position.

@@ -55,6 +55,32 @@ func findParameter(query string, m *nameMatcher) (value string, presence Presenc
 	return value, Present
 }
 
+// PlainQuery returns a query without the mistakes for which Caddy reads nothing of it: parameters
+// end at semicolons, and what escapes nothing is a percent sign. It reports whether there are any.
+func PlainQuery(query string) (plain string, differs bool) {
+	var b []byte
+	from := 0
+	for i := range len(query) {
+		instead := ""
+		switch query[i] {
+		case ';':
+			instead = "&"
+		case '%':
+			if _, n := decode(query[i:]); n == 1 {
+				instead = "%25"
+			}
+		}
+		if instead != "" {
+			b = append(append(b, query[from:i]...), instead...)
+			from = i + 1
+		}
+	}
+	if from == 0 {
+		return query, false
+	}
+	return string(append(b, query[from:]...)), true
+}
+
 // parts returns how many parts of s end with a separator or the end.
 func parts(s, separator string) int {
 	if s == "" {

@@ -1,6 +1,7 @@
 package keytemplate
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -84,4 +85,34 @@ func TestQueryReader(t *testing.T) {
 			t.Errorf("session_id of ?%s: presence %v, want %v", query, has, want)
 		}
 	}
+}
+
+func TestPlainQuery(t *testing.T) {
+	for _, tc := range []struct{ query, want string }{
+		{"", ""},
+		{"a=1&b=%2F+c", "a=1&b=%2F+c"},
+		{"a;b=1", "a&b=1"},
+		{"a=1&b=%", "a=1&b=%25"},
+		{"%zz=%2f%4;", "%25zz=%2f%254&"},
+		{"a=%%41", "a=%25%41"},
+	} {
+		got, differs := PlainQuery(tc.query)
+		if got != tc.want || differs != (got != tc.query) {
+			t.Errorf("plain query of %q = %q, %v, want %q", tc.query, got, differs, tc.want)
+		}
+		if _, err := url.ParseQuery(got); err != nil {
+			t.Errorf("%q: %v", got, err)
+		}
+	}
+}
+
+// What has no mistake for us has none for Caddy's matcher, and what was mended has none either.
+func FuzzPlainQuery(f *testing.F) {
+	f.Add("a=1;b=%zz&%")
+	f.Fuzz(func(t *testing.T, query string) {
+		query, _ = PlainQuery(query)
+		if _, err := url.ParseQuery(query); err != nil && len(query) < 10_000 { // parameters, which are too many for net/url
+			t.Errorf("%q: %v", query, err)
+		}
+	})
 }

@@ -18,8 +18,8 @@ const Most = 12
 // maxLength it bounds the time that readings take.
 const maxParts = 128
 
-// maxLength is the most bytes of a path that has several readings. The longest that are innocent are
-// names of objects in S3, of 1024 bytes that may all be encoded.
+// maxLength is the most bytes of a path that has several readings. The longest that are innocent
+// are names of objects in S3, of 1024 bytes that may all be encoded.
 const maxLength = 4096
 
 // The reasons why a path is refused. Clients that mean well send none of these: they remove dot
@@ -39,8 +39,8 @@ type Path struct {
 	escaped string // with several readings
 }
 
-// Read returns the readings of the path of u, or the reason why no server should get it. No path, as in
-// http://example.com, is a slash (RFC 9110, section 4.2.3).
+// Read returns the readings of the path of u, or the reason why no server should get it. No path,
+// as in http://example.com, is a slash (RFC 9110, section 4.2.3).
 func Read(u *url.URL) (p Path, err error) {
 	found := scan(u.Path)
 	if found.refused == nil && found.escape { // a server may decode it again

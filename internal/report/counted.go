@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// counted are the families of metrics that count events as they happen. The others are what a scrape
-// finds elsewhere.
+// counted are the families of metrics that count events as they happen. The others are what a
+// scrape finds elsewhere.
 type counted struct {
 	families []prometheus.Collector
 

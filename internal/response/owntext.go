@@ -11,19 +11,22 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
-// An ownText is a text that a zone gives to its rejections: a text, or a template if that is not nil.
+// An ownText is a text that a zone gives to its rejections: a text, or a template if that is not
+// nil.
 type ownText struct {
 	text     string
 	template *keytemplate.Template
 }
 
-// newOwnText compiles a text of a setting such as `reject_header X-Support`, which errors name. What
-// does not depend on the request is expanded at once. check checks raw, and what that expands to.
+// newOwnText compiles a text of a setting such as `reject_header X-Support`, which errors name.
+// What does not depend on the request is expanded at once. check checks raw, and what that expands
+// to.
 func newOwnText(setting, raw string, check func(string) error) (v ownText, err error) {
 	if err := check(raw); err != nil {
 		return v, err
 	}
-	// Values of requests expand as in Caddy, so they are lenient. A variable that is not set is not.
+	// Values of requests expand as in Caddy, so they are lenient. A variable that is not set is
+	// not.
 	if _, err = keytemplate.Parse(raw, keytemplate.Options{}); err == nil {
 		v.template, err = keytemplate.Parse(raw, keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 128, Lenient: true})
 	}

@@ -84,8 +84,8 @@ func (t *Target) String() string {
 	return t.name
 }
 
-// SameRules reports whether the same rules are at both targets. The same Redis may be connected to in
-// another way.
+// SameRules reports whether the same rules are at both targets. The same Redis may be connected to
+// in another way.
 func (t *Target) SameRules(other *Target) bool {
 	if t.redis != nil && other.redis != nil {
 		return t.redis.SameCounts(other.redis)

@@ -53,7 +53,8 @@ func primaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
 	return p
 }
 
-// reason says why the breaker is not closed. The address and that the primary fails stand beside it.
+// reason says why the breaker is not closed. The address and that the primary fails stand beside
+// it.
 func reason(b redisconn.Breaker) string {
 	return strings.TrimPrefix(b.Err.Error(), redisconn.ErrOpen.Error()+": "+b.Addr+": ")
 }

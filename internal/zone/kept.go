@@ -15,7 +15,8 @@ type keeper interface {
 
 // TellStore tells the store for how long counts matter in the zones whose rules are others than in
 // earlier; nil: in all zones. It has an effect on counts in memory. Those in Redis expire when
-// limiter.Rule.KeepFor says. It tells metrics and later configurations which adaptive is in force, too.
+// limiter.Rule.KeepFor says. It tells metrics and later configurations which adaptive is in force,
+// too.
 func (s *Snapshot) TellStore(earlier *Snapshot, now time.Time) {
 	kept := make(map[keeper]*keptRules) // zones of one name share their counts
 	changed := make(map[keeper]bool)

@@ -11,9 +11,9 @@ import (
 // webSocketHeaders are what Caddy adds to a request of HTTP/2 or HTTP/3 that opens a WebSocket.
 var webSocketHeaders = [...]struct{ field, value string }{{"Connection", "Upgrade"}, {"Upgrade", "websocket"}}
 
-// putPlainHeaders gives a request the headers that a proxy sends upstream: without spaces and tabs around
-// the values, which HTTP/2 and HTTP/3 deliver. It changes the map itself, which placeholders read too. It
-// returns the values that it has replaced, nil if there are none.
+// putPlainHeaders gives a request the headers that a proxy sends upstream: without spaces and tabs
+// around the values, which HTTP/2 and HTTP/3 deliver. It changes the map itself, which placeholders
+// read too. It returns the values that it has replaced, nil if there are none.
 func putPlainHeaders(r *http.Request) (original http.Header) {
 	put := func(field string, values []string) {
 		if original == nil {
@@ -23,10 +23,10 @@ func putPlainHeaders(r *http.Request) (original http.Header) {
 		r.Header[field] = values
 	}
 	for field, values := range r.Header {
-		if slices.ContainsFunc(values, isSpaced) {
+		if slices.ContainsFunc(values, func(v string) bool { return trimmed(v) != v }) {
 			plain := make([]string, len(values))
 			for i, v := range values {
-				plain[i] = strings.Trim(v, " \t")
+				plain[i] = trimmed(v)
 			}
 			put(field, plain)
 		}
@@ -49,6 +49,4 @@ func putBack(header, original http.Header) {
 	}
 }
 
-func isSpaced(value string) bool {
-	return value != "" && (value[0] == ' ' || value[0] == '\t' || value[len(value)-1] == ' ' || value[len(value)-1] == '\t')
-}
+func trimmed(value string) string { return strings.Trim(value, " \t") }

@@ -12,10 +12,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
-// matches reports whether the matchers of z let the request through, as it is or as servers read it: to
-// them, a dot at the end of a host is nothing, one wrong parameter does not hide the others of a query,
-// headers have no spaces around them, methods have no case, and no path is a slash. A zone in the syntax of
-// caddy-ratelimit matches as Caddy does, and no more.
+// matches reports whether the matchers of z let the request through, as it is or as servers read
+// it: to them, a dot at the end of a host is nothing, one wrong parameter does not hide the others
+// of a query, headers have no spaces around them, methods have no case, and no path is a slash. A
+// zone in the syntax of caddy-ratelimit matches as Caddy does, and no more.
 func (z *Zone) matches(r *Request) (bool, error) {
 	matches, err := z.matchers.AnyMatchWithError(r.HTTP)
 	if matches || err != nil || z.Legacy {
@@ -27,9 +27,8 @@ func (z *Zone) matches(r *Request) (bool, error) {
 		if strings.Count(query, "&")+strings.Count(query, ";") >= mostParameters {
 			return true, nil // Caddy does not read them, and others do
 		}
-		if wrong := firstWrong(query); wrong >= 0 {
-			query, differs = plainQuery(query, wrong), true
-		}
+		plain, mistaken := keytemplate.PlainQuery(query)
+		query, differs = plain, differs || mistaken
 	}
 	var original http.Header
 	if z.headers {
@@ -53,8 +52,8 @@ func (z *Zone) matches(r *Request) (bool, error) {
 // mostParameters is how many parameters of a query net/url reads at most.
 const mostParameters = 10_000
 
-// readsQuery reports whether what a set of matchers decides may depend on the query. Of matchers that it
-// does not know it does.
+// readsQuery reports whether what a set of matchers decides may depend on the query. Of matchers
+// that it does not know it does.
 func readsQuery(set caddyhttp.MatcherSet) bool {
 	return slices.ContainsFunc(set, func(m any) bool {
 		switch m := m.(type) {
@@ -88,37 +87,4 @@ func readsOthers(m any) bool {
 		return true
 	}
 	return false
-}
-
-// firstWrong returns the index of what has Caddy read nothing of a query: a semicolon, or a percent sign
-// that escapes nothing. It returns -1 if there is none.
-func firstWrong(query string) int {
-	for i := range len(query) {
-		if c := query[i]; c == ';' || c == '%' && !isEscape(query[i:]) {
-			return i
-		}
-	}
-	return -1
-}
-
-// isEscape reports whether s begins with an escape such as %2f.
-func isEscape(s string) bool { return len(s) > 2 && isHex(s[1]) && isHex(s[2]) }
-
-func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
-
-// plainQuery returns a query of which the first mistake is at wrong without its mistakes: parameters end
-// at semicolons, and what escapes nothing is a percent sign.
-func plainQuery(query string, wrong int) string {
-	b := []byte(query[:wrong])
-	for rest := query[wrong:]; rest != ""; rest = rest[1:] {
-		switch c := rest[0]; {
-		case c == ';':
-			b = append(b, '&')
-		case c == '%' && !isEscape(rest):
-			b = append(b, "%25"...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return string(b)
 }

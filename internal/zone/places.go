@@ -62,7 +62,7 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 		found.Ambiguous++
 		return nil, nil
 	}
-	readings := path.Readings()
+	readings, method := path.Readings(), httpmethod.Of(r.HTTP)
 	for i := range slices.Backward(readings) { // the request as it is comes last, as matchers set placeholders
 		if z.paths.match || i == len(readings)-1 {
 			matches, err := z.matchReading(r, path, i)
@@ -73,7 +73,7 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 				continue
 			}
 		}
-		if place := rules.endpointFor(httpmethod.Of(r.HTTP), &readings[i]); !slices.Contains(places, place) {
+		if place := rules.endpointFor(method, &readings[i]); !slices.Contains(places, place) {
 			places = append(places, place)
 		}
 		if httpmethod.OpensWebSocket(r.HTTP) { // it may also be at an endpoint of CONNECT

@@ -148,8 +148,8 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	return z, nil
 }
 
-// Placeholders returns what decides about requests: those of the key and its substitute, of tier and
-// costs.
+// Placeholders returns what decides about requests: those of the key and its substitute, of tier
+// and costs.
 func (z *Zone) Placeholders() []string {
 	names := z.Key.Placeholders()
 	if z.missing.key != nil {

@@ -82,8 +82,8 @@ func TestLimitChangesDuringRequest(t *testing.T) {
 	})
 }
 
-// TestServedUnderEarlierLimit raises the limit and resets the key while a request is under way. What
-// its reply serves tells of no more than its limit.
+// TestServedUnderEarlierLimit raises the limit and resets the key while a request is under way.
+// What its reply serves tells of no more than its limit.
 func TestServedUnderEarlierLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 100)

@@ -14,8 +14,8 @@ import (
 // buffer is how much of a log is read at a time, in bytes.
 const buffer = 128 << 10
 
-// Open returns what r contains, unpacked if it is packed by gzip or zstd, and without the byte order
-// mark that programs on Windows put in front.
+// Open returns what r contains, unpacked if it is packed by gzip or zstd, and without the byte
+// order mark that programs on Windows put in front.
 func Open(r io.Reader) (*bufio.Reader, error) {
 	unpacked, err := unpack(r)
 	if err != nil {

@@ -126,8 +126,8 @@ func TestSpellingsOfMatchShareCount(t *testing.T) {
 	}
 }
 
-// A zone that matches a host sees the spellings of it that servers take for the same, one zone of many
-// too.
+// A zone that matches a host sees the spellings of it that servers take for the same, one zone of
+// many too.
 func TestSpellingsOfMatchedHostShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		host, _, _ := strings.Cut(strings.ToLower(r.Host), ".:")

@@ -12,8 +12,8 @@ func webSocket3(target string) request {
 	return request{method: "CONNECT", target: target, host: "a", header: []field{{":protocol", "websocket"}}}
 }
 
-// What the upstream gets as a GET is at the endpoints of GET, has its key, and is what match selects. A
-// server that knows no WebSockets there answers it like any other.
+// What the upstream gets as a GET is at the endpoints of GET, has its key, and is what match
+// selects. A server that knows no WebSockets there answers it like any other.
 func TestWebSocketOfHTTP3IsGet(t *testing.T) {
 	for _, test := range []struct {
 		name, zone string
@@ -106,8 +106,8 @@ func TestSpellingsOfQueryInExpressionShareCount(t *testing.T) {
 	}
 }
 
-// A target without a path, as in GET http://example.com, is / to the upstream. One zone of many matches it
-// too.
+// A target without a path, as in GET http://example.com, is / to the upstream. One zone of many
+// matches it too.
 func TestNoPathIsSlash(t *testing.T) {
 	var many strings.Builder
 	for i := range 12 {

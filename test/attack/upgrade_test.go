@@ -99,8 +99,9 @@ func TestUpgradedConnections(t *testing.T) {
 	}
 }
 
-// A WebSocket of HTTP/3 leaves the limit of an adaptive zone when it is open, as one of HTTP/1.1 does,
-// although its status is 200. Else a few clients with WebSockets would have all others refused.
+// A WebSocket of HTTP/3 leaves the limit of an adaptive zone when it is open, as one of HTTP/1.1
+// does, although its status is 200. Else a few clients with WebSockets would have all others
+// refused.
 func TestOpenWebSocketsOfHTTP3(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, "rate_limit {\n zone z {\n adaptive {\n min 1\n max 2\n }\n }\n }", upgrading(u))

@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// failLoads loads a configuration whose load must fail, several times: Caddy starts its apps in any order.
+// failLoads loads a configuration whose load must fail, several times: Caddy starts its apps in any
+// order.
 func (g *gateway) failLoads(config string) {
 	g.t.Helper()
 	for range 5 {
@@ -19,8 +20,8 @@ func (g *gateway) failLoads(config string) {
 	}
 }
 
-// TestFailedLoadChangesNoMetric loads configurations whose servers do not start, or whose last zone is
-// wrong. Nothing that the metrics, the rules and emergency mode have may be another afterwards.
+// TestFailedLoadChangesNoMetric loads configurations whose servers do not start, or whose last zone
+// is wrong. Nothing that the metrics, the rules and emergency mode have may be another afterwards.
 func TestFailedLoadChangesNoMetric(t *testing.T) {
 	redis := redistest.NewServer(t)
 	site := func(zone string) string {
@@ -71,7 +72,8 @@ func TestFailedLoadChangesNoMetric(t *testing.T) {
 }
 
 // TestFailedLoadKeepsEmergency loads a configuration that has its rules elsewhere, without an
-// emergency, and whose servers do not start. The emergency of the rules, and what it has counted, stays.
+// emergency, and whose servers do not start. The emergency of the rules, and what it has counted,
+// stays.
 func TestFailedLoadKeepsEmergency(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"

@@ -8,7 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestPlanOfStoreOfRules plans a reload that keeps the rules elsewhere, does it, and takes them along.
+// TestPlanOfStoreOfRules plans a reload that keeps the rules elsewhere, does it, and takes them
+// along.
 func TestPlanOfStoreOfRules(t *testing.T) {
 	redis := redistest.NewServer(t)
 	inRedis := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"

@@ -88,7 +88,12 @@ func (n *Node) Ask(method, path, body string) (status int, answer string) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("If-Match", "*")
-	resp, err := n.Client.Do(req)
+	return n.received(n.Client.Do(req))
+}
+
+// received returns the status and the body of a response, which must have come.
+func (n *Node) received(resp *http.Response, err error) (status int, body string) {
+	n.t.Helper()
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -113,17 +118,9 @@ func (n *Node) MustAsk(method, path, body string) (answer string) {
 // Metric returns the sum of the series with a name and labels, 0 if there is none.
 func (n *Node) Metric(series string) float64 {
 	n.t.Helper()
-	resp, err := n.Client.Get("http://" + n.Admin + "/metrics")
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	_, text := n.received(n.Client.Get("http://" + n.Admin + "/metrics"))
 	sum := 0.0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		end := strings.LastIndexByte(line, ' ')
 		if end < 0 || !Matches(line[:end], series) {
 			continue

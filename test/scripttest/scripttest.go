@@ -20,8 +20,8 @@ type Machine struct {
 // installers are the programs that write down their calls: those that change a system.
 var installers = []string{"apt-get", "dnf", "apk", "brew", "npm", "sudo"}
 
-// New returns a machine with some of the programs of this one, and with others, by their names, each
-// as the body of a shell script.
+// New returns a machine with some of the programs of this one, and with others, by their names,
+// each as the body of a shell script.
 func New(t *testing.T, real []string, others map[string]string) *Machine {
 	t.Helper()
 	m := &Machine{t, t.TempDir()}
@@ -52,8 +52,8 @@ func Write(t *testing.T, path, body string) {
 }
 
 // Check runs a script with more variables of its environment. It checks the exit status, that what
-// the script prints has a part, or is empty if that is, and the calls of installers. It returns what
-// the script prints.
+// the script prints has a part, or is empty if that is, and the calls of installers. It returns
+// what the script prints.
 func (m *Machine) Check(script string, status int, prints, calls string, env ...string) (printed string) {
 	m.t.Helper()
 	cmd := exec.Command("/bin/sh", script)
