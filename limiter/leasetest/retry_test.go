@@ -101,7 +101,7 @@ func (s *simulation) testRetry(t *testing.T) bool {
 	t.Helper()
 	exact := s.exactRetry()
 	for {
-		n := s.nodes[s.rng.IntN(len(s.nodes))]
+		n := s.nodes[s.coming.IntN(len(s.nodes))]
 		d := s.decideAt(t, n, 1)
 		if d.OK {
 			if s.now() < exact {
@@ -115,7 +115,7 @@ func (s *simulation) testRetry(t *testing.T) bool {
 				n, exact-now, late, d.Source, latest)
 			return false
 		}
-		sleep(ms + limiter.Instant(s.rng.Int64N(int64(max(0, exact-now)/20+ms))))
+		sleep(ms + limiter.Instant(s.coming.Int64N(int64(max(0, exact-now)/20+ms))))
 	}
 }
 

@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"flag"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,9 @@ type simulation struct {
 	driver  sync.WaitGroup
 	idle    chan arrival // goroutines that wait for takes
 
-	mu  sync.Mutex // guards what follows; nothing that may send is called with it held
-	rng *rand.Rand
+	mu     sync.Mutex // guards what follows; nothing that may send is called with it held
+	rng    *rand.Rand
+	coming *rand.Rand // of arrivals in tests: alone the goroutine of the test uses it
 	checkedLimit
 	second  *checkedLimit // of the same requests; nil: there is none
 	keys    int           // of the limit
@@ -70,14 +72,24 @@ const (
 	heartbeat = 5_000_000
 )
 
+var simulationSeed = flag.Uint64("simulation.seed", 1, "of arrivals, delays and choices of nodes")
+
 // inSimulation runs a test in a bubble, on a fleet in which nothing goes wrong and the store is 1.5
-// ms away.
+// ms away. Each run is the same: see order.
 func inSimulation(t *testing.T, limit limiter.Rule, nodes, keys int, test func(t *testing.T, s *simulation)) {
 	t.Helper()
+	inSeededSimulation(t, *simulationSeed, limit, nodes, keys, test)
+}
+
+// inSeededSimulation is inSimulation with other arrivals, delays and choices of nodes.
+func inSeededSimulation(t *testing.T, seed uint64, limit limiter.Rule, nodes, keys int, test func(t *testing.T, s *simulation)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSimulation(rand.New(rand.NewPCG(1, 2)), limit, keys, fault{})
-		s.net = network{delay: 700, jitter: 100}
+		s := newSimulation(rand.New(rand.NewPCG(seed, 2)), limit, keys, fault{})
+		s.coming = rand.New(rand.NewPCG(seed, 3))
+		s.net, s.order = network{delay: 700, jitter: 100}, newOrder(seed)
 		s.addNodes(nodes)
+		go s.attend()
 		test(t, s)
 		s.close()
 	})

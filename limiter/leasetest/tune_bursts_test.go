@@ -13,9 +13,13 @@ import (
 // TestTuneBursts has bursts of a fifth of the limit arrive at fifteen nodes, below and above the
 // limit. It measures how many takes are denied beyond those that the algorithm itself denies on the
 // same arrivals. A log denies more, as leased events count until a window after their lease.
+//
+// Nodes ask again after a random time, which decides much. So bursts are drawn several times. Each
+// bound is five standard deviations above the mean of other seeds: that of a bucket is 0.13 %, and
+// its deviation is 0.05 %.
 func TestTuneBursts(t *testing.T) {
 	for _, test := range rows([]tuneCase{
-		{"bucket", bucket, 0.001},
+		{"bucket", bucket, 0.004},
 		{"log", log, 0.04},
 		{"sliding-5", sliding(5), 0.001},
 	}, []tuneCase{
@@ -28,14 +32,13 @@ func TestTuneBursts(t *testing.T) {
 				limit := limiter.Rule{
 					Algorithm: test.Algorithm, Limit: limiter.Limit{Events: 1000, Window: 20 * time.Second},
 				}
-				// Nodes ask again after a random time, which decides much. So the same bursts arrive some times.
 				var takes, falsely, exactly, local int64
 				times := 5
 				if *tuneAll {
 					times = 20
 				}
-				for range times {
-					inSimulation(t, limit, 15, 1, func(_ *testing.T, s *simulation) {
+				for i := range uint64(times) {
+					inSeededSimulation(t, *simulationSeed+i, limit, 15, 1, func(_ *testing.T, s *simulation) {
 						sum := s.burst(100, limit.Limit.Events/5, load)
 						takes, local = takes+sum.takes, local+sum.local
 						falsely, exactly = falsely+sum.denied+sum.failed-sum.exactDenied, exactly+sum.exactDenied
@@ -58,12 +61,12 @@ func (s *simulation) burst(bursts int, size int64, load float64) outcome {
 	gap := float64(window(s.rule)) / (load * float64(s.rule.Limit.Events)) * float64(size)
 	for range bursts {
 		s.mu.Lock()
-		pause := s.rng.ExpFloat64() * gap
+		pause := s.coming.ExpFloat64() * gap
 		s.mu.Unlock()
 		sleep(limiter.Instant(pause))
 		for range size {
 			s.mu.Lock()
-			n := s.nodes[s.rng.IntN(len(s.nodes))]
+			n := s.nodes[s.coming.IntN(len(s.nodes))]
 			s.mu.Unlock()
 			n.take(0, 1)
 			sleep[int64](ms)

@@ -99,9 +99,9 @@ func (s *simulation) flood(f flow, takes int64, load float64) outcome {
 		s.mu.Lock()
 		n := s.nodes[0]
 		if !f.pinned {
-			n = s.nodes[s.rng.IntN(len(s.nodes))]
+			n = s.nodes[s.coming.IntN(len(s.nodes))]
 		}
-		busy += s.rng.ExpFloat64() * gap
+		busy += s.coming.ExpFloat64() * gap
 		next := began + limiter.Instant(f.at(int64(busy)))
 		s.mu.Unlock()
 		sleep(next - s.now())

@@ -22,7 +22,7 @@ type shape struct {
 
 var (
 	poisson = shape{name: "poisson", next: func(s *simulation, _ int, gap float64) (float64, int) {
-		return s.rng.ExpFloat64() * gap, s.rng.IntN(len(s.nodes))
+		return s.coming.ExpFloat64() * gap, s.coming.IntN(len(s.nodes))
 	}}
 	fromEmpty = shape{name: "from an empty bucket", empty: true, next: poisson.next}
 
@@ -31,21 +31,21 @@ var (
 		if i%12 > 0 {
 			return 2 * ms, i % len(s.nodes)
 		}
-		return s.rng.ExpFloat64()*12*gap - 11*2*ms, i % len(s.nodes)
+		return s.coming.ExpFloat64()*12*gap - 11*2*ms, i % len(s.nodes)
 	}}
 
 	// Takes arrive at 4 times their mean rate for half a second in each two.
 	bursts = shape{name: "bursts", next: func(s *simulation, _ int, gap float64) (float64, int) {
-		wait := s.rng.ExpFloat64() * gap / 4
+		wait := s.coming.ExpFloat64() * gap / 4
 		if int64(s.now()-epoch+limiter.Instant(wait))%(2*sec) >= sec/2 {
 			wait += 1.5 * sec
 		}
-		return wait, s.rng.IntN(len(s.nodes))
+		return wait, s.coming.IntN(len(s.nodes))
 	}}
 
 	// All takes arrive at one node, and 3 seconds later at the next one.
 	hops = shape{name: "hops", next: func(s *simulation, _ int, gap float64) (float64, int) {
-		return s.rng.ExpFloat64() * gap, int((s.now()-epoch)/(3*sec)) % len(s.nodes)
+		return s.coming.ExpFloat64() * gap, int((s.now()-epoch)/(3*sec)) % len(s.nodes)
 	}}
 )
 
@@ -229,7 +229,7 @@ func (s *simulation) exhaust(t *testing.T, load float64) (longest limiter.Instan
 	}
 	for range 5 {
 		s.mu.Lock()
-		n := s.nodes[1+s.rng.IntN(len(s.nodes)-1)]
+		n := s.nodes[1+s.coming.IntN(len(s.nodes)-1)]
 		s.mu.Unlock()
 		began := s.now()
 		for d := s.decideAt(t, n, 1); !d.OK; d = s.decideAt(t, n, 1) {
