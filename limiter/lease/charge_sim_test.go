@@ -129,7 +129,7 @@ func TestLoadOfLateRefunds(t *testing.T) {
 			response time.Duration
 			most     float64 // rejected
 		}{
-			{1000, time.Second, 0.001}, {1000, 10 * time.Second, 0.01},
+			{1000, time.Second, 0.001}, {1000, 10 * time.Second, 0.015}, // about 0.006, deviation 0.0015
 			{6000, 10 * time.Second, 0.001}, {6000, 30 * time.Second, 0.001},
 		} {
 			_, rejected := chargedTraffic{

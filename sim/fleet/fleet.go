@@ -2,8 +2,9 @@
 // store, by the code of package lease that gateways run. It tells what leases cost beside one
 // counter: what is admitted or rejected otherwise, and how often the store is called.
 //
-// Time is that of the trace. A call takes the round trip, by which the clock of its node goes on. Nodes
-// do nothing at the same time: a request is decided before the next one arrives.
+// Time is that of the trace. Nodes attend to their leases as often as gateways do, whether requests
+// arrive or not. A call takes the round trip, by which the clock of its node goes on. Calls of a node
+// overlap: its clock is never further ahead. A request is decided before the next one arrives.
 package fleet
 
 import (
@@ -39,6 +40,7 @@ type Fleet struct {
 	nodes   []*node
 	choose  chooser
 	now     limiter.Instant
+	attend  limiter.Instant // when nodes attend to their leases next
 	faultAt limiter.Instant // 0: it has not begun
 	keys    []int64         // requests that were admitted of a key, less those that a single counter admits
 	sums    Outcome
@@ -87,14 +89,17 @@ func (f *Fleet) Close() {
 const (
 	// attendEvery is how often nodes attend to their leases, and idleAfter after what time without a
 	// request all leases have expired. Both are in µs.
-	attendEvery = 50_000
+	attendEvery = 10_000
 	idleAfter   = 60_000_000
 )
 
 // advance has the time until an instant pass.
 func (f *Fleet) advance(to limiter.Instant) {
-	for until := min(to, f.now+idleAfter); f.now+attendEvery <= until && f.nodes != nil; {
-		f.now += attendEvery
+	if f.nodes == nil || f.attend > f.now+attendEvery {
+		f.attend = to
+	}
+	for ; f.attend <= min(to, f.now+idleAfter); f.attend += attendEvery {
+		f.now = max(f.now, f.attend)
 		for _, n := range f.nodes {
 			n.store.Attend()
 		}

@@ -54,7 +54,8 @@ func (f *Fleet) newNode() *node {
 
 func (n *node) clock() limiter.Instant { return max(n.fleet.now, n.ahead) }
 
-// Lend implements [limiter.Lender]. The clock of the node goes on by the time of the call.
+// Lend implements [limiter.Lender]. The store sees the call half a round trip from now, and the clock
+// of the node goes on to its end.
 func (n *node) Lend(requests []limiter.LeaseRequest, written func(), done func(error)) {
 	if written != nil {
 		written()
@@ -66,13 +67,12 @@ func (n *node) Lend(requests []limiter.LeaseRequest, written func(), done func(e
 	}
 	s.calls++
 	way := limiter.Instant(n.fleet.options.RoundTrip.Microseconds() / 2)
-	n.ahead = n.clock() + way
 	ledgers := make([]*leasetest.Ledger, len(requests))
 	for i := range requests {
 		ledgers[i] = s.ledger(requests[i].Key)
 	}
-	leasetest.Lend(incarnation, n.ahead, ledgers, requests)
-	n.ahead += way
+	leasetest.Lend(incarnation, n.fleet.now+way, ledgers, requests)
+	n.ahead = n.fleet.now + 2*way
 	done(nil)
 }
 
