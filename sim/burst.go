@@ -13,12 +13,8 @@ func (s *Study) withBurst(recommended *Limit) *Limit {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(s.suggested.limits()))
-	if len(sorted) == 0 {
-		return nil
-	}
-	beyond := int(recommendedShare * float64(len(sorted)))
 	limit := limitOf(s.rule)
-	limit.Burst = sorted[len(sorted)-1-beyond]
+	limit.Burst = leastFor(sorted)
 	if limit.Burst <= limit.Events || limit.Burst > mostBursts*limit.Events {
 		return nil
 	}

@@ -32,6 +32,9 @@ func TestSuggestedBurst(t *testing.T) {
 			for range tc.n {
 				s.Add(Request{At: (1 + 120*i) * 1_000_000, Key: 0, Cost: 1})
 			}
+			for range 2 * tc.n { // of few keys, the one that needs most is rejected
+				s.Add(Request{At: (1 + 120*i) * 1_000_000, Key: 1, Cost: 1})
+			}
 		}
 		got := int64(0)
 		if r := s.Report(10, func(Key) string { return "k" }); r.Burst != nil {

@@ -30,8 +30,7 @@ func TestClients(t *testing.T) {
 	} {
 		requests := slices.Repeat([]Request{{At: at, Cost: 1}}, test.requests)
 		report := study(t, Options{Rule: rule, Candidates: []limiter.Limit{{Events: 1, Window: time.Hour}}, Clients: test.clients}, requests)
-		i := slices.IndexFunc(report.Curve, func(o Outcome) bool { return o.InForce })
-		got := report.Curve[i]
+		got := report.Studied()
 		if got.RequestsRejected != test.rejected || test.clients == OpenClients != (got.Retries == nil) || got.Retries != nil && *got.Retries != test.want {
 			t.Errorf("%v, %d requests: %d rejected, %+v, want %d, %+v", test.clients, test.requests, got.RequestsRejected, got.Retries,
 				test.rejected, test.want)

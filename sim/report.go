@@ -78,7 +78,7 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	}
 	for _, c := range s.candidates {
 		o := Outcome{
-			Limit: limitOf(c.rule), InForce: c == s.inForce, RequestsRejected: c.Rejected, KeysRejected: c.KeysRejected,
+			Limit: limitOf(c.rule), InForce: s.limitInForce && c == s.inForce, RequestsRejected: c.Rejected, KeysRejected: c.KeysRejected,
 			RequestsShare: share(c.Rejected, c.requests()), KeysShare: share(c.KeysRejected, r.Trace.Keys),
 		}
 		if c.clients != nil {
@@ -93,7 +93,7 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	sorted := slices.Sorted(slices.Values(least))
 	r.KeyCurve = s.keyCurve(sorted)
 	r.Touches = s.touches(sorted)
-	r.Recommends = recommended(r.Touches)
+	r.Recommends = s.recommended(sorted)
 	r.Burst = s.withBurst(r.Recommends)
 	r.Keys = s.rejections.outcomes(s.rejections.most(top), name, least)
 	for i, m := range s.times.minutes {
@@ -109,6 +109,11 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 		})
 	}
 	return r
+}
+
+// Studied returns what the limit does that is looked at most closely.
+func (r *Report) Studied() *Outcome {
+	return &r.Curve[slices.IndexFunc(r.Curve, func(o Outcome) bool { return o.Limit == r.Limit })]
 }
 
 func limitOf(r *limiter.Rule) Limit {

@@ -10,7 +10,7 @@ import (
 
 // Options say what a [Study] tries.
 type Options struct {
-	// Rule is the algorithm and the limit that are looked at most closely: those in force, as a rule.
+	// Rule is the algorithm and the limit that are looked at most closely.
 	Rule limiter.Rule
 
 	// Candidates are further limits of the same algorithm, for the curve. Limits that cannot be
@@ -26,6 +26,9 @@ type Options struct {
 
 	// SuggestBurst finds a burst of the rule, a token bucket without one, that few keys exceed.
 	SuggestBurst bool
+
+	// InForce says that Rule is in force somewhere.
+	InForce bool
 }
 
 // Ladder returns limits with 1, 2 and 5 times each power of ten events per window, from a
@@ -75,6 +78,8 @@ type Study struct {
 	candidates []*Replay
 	algorithms comparison
 	clients    Clients
+
+	limitInForce bool
 }
 
 // New returns a study of what o says.
@@ -83,7 +88,7 @@ func New(o Options) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Study{rule: rule, inForce: NewReplay(rule).withClients(o.Clients), clients: o.Clients}
+	s := &Study{rule: rule, inForce: NewReplay(rule).withClients(o.Clients), clients: o.Clients, limitInForce: o.InForce}
 	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind == limiter.TokenBucket; s.leastBurst {
 		s.least = leastBurstsOf(rule)
 	} else if least, ok := leastLimitsOf(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {

@@ -93,20 +93,43 @@ func (s *Study) touches(sorted []int64) []Touch {
 	return touches
 }
 
-// recommended returns the least limit that rejects at most 0.1 % of the keys, rounded up to two
-// digits; nil: none of the limits that were tried does.
-func recommended(touches []Touch) *Limit {
-	i := slices.IndexFunc(touches, func(t Touch) bool { return t.KeysShare == recommendedShare })
-	if i < 0 {
+// FewKeys is below how many keys no limit rejects just 0.1 % of them. What is recommended then rejects
+// one, which needs most: a limit that rejects none would limit nobody.
+const FewKeys = 1 / recommendedShare
+
+// mayReject returns how many of the keys the recommended limit may reject.
+func mayReject(keys int) int { return max(1, int(recommendedShare*float64(keys))) }
+
+// recommended returns the least limit that rejects at most 0.1 % of the keys, or one of few, rounded up to
+// two digits. nil: none of the limits that were tried does, or each of them admits all of few keys.
+func (s *Study) recommended(sorted []int64) *Limit {
+	keys := len(s.rejections.keys)
+	if sorted != nil {
+		if n := leastFor(sorted); n > 0 {
+			limit := s.withLeast(n)
+			return &limit
+		}
 		return nil
 	}
-	limit := touches[i].Limit
-	if limit.Burst > 0 {
-		limit.Burst = twoDigits(limit.Burst)
-	} else {
-		limit.Events = twoDigits(limit.Events)
+	i := slices.IndexFunc(s.candidates, func(c *Replay) bool { return c.KeysRejected <= mayReject(keys) })
+	if i < 0 || keys < FewKeys && s.candidates[i].KeysRejected == 0 {
+		return nil
 	}
+	limit := limitOf(s.candidates[i].rule)
 	return &limit
+}
+
+// leastFor returns the least limit that is recommended where the keys need these, 0: none.
+func leastFor(sorted []int64) int64 {
+	keys := len(sorted)
+	if keys == 0 || keys < FewKeys && (keys == 1 || sorted[keys-2] == sorted[keys-1]) {
+		return 0
+	}
+	least := sorted[keys-1-mayReject(keys)]
+	if rounded := twoDigits(least); keys >= FewKeys || rounded < sorted[keys-1] {
+		return rounded
+	}
+	return least
 }
 
 func twoDigits(n int64) int64 {

@@ -84,18 +84,38 @@ func TestKeyCurveIsBounded(t *testing.T) {
 	}
 }
 
-func TestRecommended(t *testing.T) {
-	for _, test := range []struct{ least, want Limit }{
-		{Limit{Events: 99}, Limit{Events: 99}},
-		{Limit{Events: 101}, Limit{Events: 110}},
-		{Limit{Events: 12_300, Burst: 1001}, Limit{Events: 12_300, Burst: 1100}},
+func TestLeastFor(t *testing.T) {
+	many := slices.Repeat([]int64{5}, 1998)
+	for _, test := range []struct {
+		needs []int64
+		want  int64
+	}{
+		{nil, 0},
+		{[]int64{9}, 0},          // it would reject all, or none
+		{[]int64{550, 550}, 0},   // likewise
+		{[]int64{10, 550}, 10},   // it rejects one
+		{[]int64{551, 553}, 551}, // rounded up, it would reject none
+		{[]int64{1, 101, 35_000}, 110},
+		{append(slices.Clone(many), 551, 553), 5}, // it rejects two of 2000
 	} {
-		got := recommended([]Touch{{Limit: Limit{Events: 1}}, {KeysShare: recommendedShare, Limit: test.least}})
-		if got == nil || *got != test.want {
-			t.Errorf("least %v: recommended %v, want %v", test.least, got, test.want)
+		if got := leastFor(test.needs); got != test.want {
+			t.Errorf("least for %d keys = %d, want %d", len(test.needs), got, test.want)
 		}
 	}
-	if got := recommended(nil); got != nil {
-		t.Errorf("nothing was found, recommended %v", got)
+}
+
+// What was tried alone is known of a sliding window.
+func TestFewKeysOfTriedLimits(t *testing.T) {
+	var requests []Request
+	for i := range limiter.Instant(300) {
+		requests = append(requests, Request{At: 1_000_000 + i, Key: Key(min(i%100, 1)), Cost: 1})
+	}
+	sliding := limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 1}
+	rule := limiter.Rule{Algorithm: sliding, Limit: limiter.Limit{Events: 5, Window: time.Minute}}
+	if r := study(t, Options{Rule: rule}, requests); r.Recommends == nil || r.Recommends.Events != 5 {
+		t.Errorf("recommended = %v, want 5, under which one of two keys is rejected", r.Recommends)
+	}
+	if r := study(t, Options{Rule: rule, Candidates: []limiter.Limit{{Events: 1000, Window: time.Minute}}}, requests[:1]); r.Recommends != nil {
+		t.Errorf("recommended = %v for one key, want none", r.Recommends)
 	}
 }

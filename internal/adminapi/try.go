@@ -33,7 +33,7 @@ type Trial struct {
 	Algorithm string `json:"algorithm"`
 
 	// Limits are tried in ascending order. Recommended is the least limit that rejects at most 0.1 % of
-	// the keys, rounded up to two digits.
+	// the keys, or one of fewer than 1000, rounded up to two digits.
 	Limits      []TriedLimit `json:"limits"`
 	Recommended string       `json:"recommended,omitempty"`
 }

@@ -14,15 +14,16 @@ import (
 // failBounds are what --fail-if says: several are joined by "or". None is never exceeded.
 type failBounds []failBound
 
-// A failBound is a figure of the limit in force with the most that it may be.
+// A failBound is a figure of the limit that is looked at with the most that it may be.
 type failBound struct {
+	text    string
 	figure  failFigure
 	percent bool
 	most    float64
 }
 
 // A failFigure returns a count and what it is a share of.
-type failFigure func(r *sim.Report, inForce *sim.Outcome) (n, of float64)
+type failFigure func(r *sim.Report, studied *sim.Outcome) (n, of float64)
 
 var failFigures = map[string]failFigure{
 	"rejected_keys": func(r *sim.Report, o *sim.Outcome) (n, of float64) {
@@ -65,7 +66,7 @@ func parseFailBound(text string) (failBound, error) {
 		names := strings.Join(slices.Sorted(maps.Keys(failFigures)), ", ")
 		return failBound{}, fmt.Errorf("there is no figure %q: use one of %s", strings.TrimSpace(name), names)
 	}
-	b := failBound{figure: figure}
+	b := failBound{text: strings.TrimSpace(text), figure: figure}
 	digits, percent := strings.CutSuffix(strings.TrimSpace(number), "%")
 	most, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	switch {
@@ -78,14 +79,20 @@ func parseFailBound(text string) (failBound, error) {
 	return b, nil
 }
 
-// exceeded reports whether the limit in force rejects more than one of the bounds says.
-func (all failBounds) exceeded(r *sim.Report) bool {
-	i := slices.IndexFunc(r.Curve, func(o sim.Outcome) bool { return o.InForce })
-	return slices.ContainsFunc(all, func(b failBound) bool {
-		n, of := b.figure(r, &r.Curve[i])
-		if b.percent {
-			return 100*n > b.most*of
+// check returns an error that names the bounds that the limit exceeds, and by what.
+func (all failBounds) check(r *sim.Report) error {
+	var exceeded []string
+	for _, b := range all {
+		n, of := b.figure(r, r.Studied())
+		switch {
+		case b.percent && 100*n > b.most*of:
+			exceeded = append(exceeded, fmt.Sprintf("%s (it is %g of %g, %s)", b.text, n, of, percent(n/of)))
+		case !b.percent && n > b.most:
+			exceeded = append(exceeded, fmt.Sprintf("%s (it is %g)", b.text, n))
 		}
-		return n > b.most
-	})
+	}
+	if exceeded == nil {
+		return nil
+	}
+	return fmt.Errorf("%s fails --fail-if: %s", rate(r.Limit), strings.Join(exceeded, " and "))
 }

@@ -47,10 +47,13 @@ func (r *simulation) print(t *table) {
 		t.line("clients that are rejected: %s", r.Clients)
 	}
 	t.row("LIMIT", "NOTE", "KEYS REJECTED", "OF ALL", "REQUESTS REJECTED", "OF ALL")
-	for _, o := range untilNone(r.Curve) {
+	for _, o := range untilNone(r.Report) {
 		mark := ""
-		if o.InForce {
+		switch {
+		case o.InForce:
 			mark = "in force"
+		case o.Limit == r.Limit:
+			mark = "looked at"
 		}
 		t.row(rate(o.Limit), mark, o.KeysRejected, percent(o.KeysShare), o.RequestsRejected, percent(o.RequestsShare))
 	}
@@ -89,24 +92,31 @@ func (r *simulation) print(t *table) {
 	}
 	if r.Recommends != nil {
 		t.line("")
-		t.line("Recommended, as it rejects at most 0.1 %% of the keys; for the Caddyfile:")
+		t.line("Recommended, as it rejects %s; for the Caddyfile:", r.rejects())
 		t.line("%s", r.Line)
+	}
+	if r.Recommends == nil && r.Trace.Keys < sim.FewKeys {
+		t.line("")
+		t.line("No limit is recommended. Of few keys, it would reject the one that needs most: there is none here.")
 	}
 	if r.Burst != nil {
 		t.line("")
-		t.line("Keys exceed %s in bursts. At the same rate, this rejects at most 0.1 %% of the keys:", rate(r.Limit))
+		t.line("Keys exceed %s in bursts. At the same rate, this rejects %s:", rate(r.Limit), r.rejects())
 		t.line("%s", r.caddyfileLine(*r.Burst))
 	}
 }
 
-// keysRejected returns how many keys the limit in force rejects.
-func (r *simulation) keysRejected() int {
-	for _, o := range r.Curve {
-		if o.InForce {
-			return o.KeysRejected
-		}
+// rejects says how many keys a limit rejects that is recommended.
+func (r *simulation) rejects() string {
+	if r.Trace.Keys < sim.FewKeys {
+		return fmt.Sprintf("one of %d keys, which needs most", r.Trace.Keys)
 	}
-	return 0
+	return "at most 0.1 % of the keys"
+}
+
+// keysRejected returns how many keys the limit rejects that is looked at.
+func (r *simulation) keysRejected() int {
+	return r.Studied().KeysRejected
 }
 
 // caddyfileLine returns the line of a limit in place of the one in force.
@@ -131,23 +141,21 @@ func (r *simulation) caddyfileLine(l sim.Limit) string {
 
 // printRetries says what clients that react have sent again under the limit in force.
 func (r *simulation) printRetries(t *table) {
-	for _, o := range r.Curve {
-		if o.InForce && o.Retries != nil {
-			t.line("sent again under %s: %d requests, %d are served, %d give up", rate(o.Limit), o.Retries.Sent, o.Retries.Served,
-				o.Retries.GaveUp)
-		}
+	if o := r.Studied(); o.Retries != nil {
+		t.line("sent again under %s: %d requests, %d are served, %d give up", rate(o.Limit), o.Retries.Sent, o.Retries.Served,
+			o.Retries.GaveUp)
 	}
 }
 
 // untilNone returns a curve without the limits that are above one that rejects nothing, except the
 // first limit of the command.
-func untilNone(curve []sim.Outcome) []sim.Outcome {
-	for i, o := range curve {
-		if o.RequestsRejected == 0 && !slices.ContainsFunc(curve[i+1:], func(o sim.Outcome) bool { return o.InForce }) {
-			return curve[:i+1]
+func untilNone(r *sim.Report) []sim.Outcome {
+	for i, o := range r.Curve {
+		if o.RequestsRejected == 0 && !slices.ContainsFunc(r.Curve[i+1:], func(o sim.Outcome) bool { return o.Limit == r.Limit }) {
+			return r.Curve[:i+1]
 		}
 	}
-	return curve
+	return r.Curve
 }
 
 func orNone(n int64) string {

@@ -110,7 +110,7 @@ func (z *zoneRun) study(f *simulateFlags, run *simulationRun, limit int) (func(s
 		return nil, errors.New("a limit that blocks rejects all: use --endpoint or --tier of a limit with a rate")
 	}
 	o, err := completeOptions(f, sim.Options{
-		Rule: *l.Rule, Candidates: run.limits.candidates(l.Rule.Limit, run.limits.rates),
+		InForce: true, Rule: *l.Rule, Candidates: run.limits.candidates(l.Rule.Limit, run.limits.rates),
 	})
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *adminapi
 	if rule == nil {
 		return nil, fmt.Errorf("the limit in force there is %s: use an endpoint or a tier with a rate", place.Text)
 	}
-	options := sim.Options{Rule: *rule, Candidates: sim.Ladder(rule.Limit)}
+	options := sim.Options{Rule: *rule, InForce: true, Candidates: sim.Ladder(rule.Limit)}
 	tried := rule.Limit
 	if q.Limit != "" {
 		limit, err := config.ParseLimit(q.Limit)

@@ -59,10 +59,10 @@ func TestTry(t *testing.T) {
 		q    adminapi.TryRequest
 		want string
 	}{
-		{adminapi.TryRequest{}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 30/1m"},
-		{adminapi.TryRequest{Limit: "7/1m"}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 7/1m tried 24 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 30/1m"},
-		{adminapi.TryRequest{Tier: "pro"}, "15 of 1: 1/1m 14 1, 2/1m 13 1, 5/1m 10 1, 10/1m 5 1, 20/1m in force 0 0; 15/1m"},
-		{adminapi.TryRequest{Endpoint: "/export", Limit: "1000/1h burst 3"}, "3 of 1: 1/1m burst 1 2 1, 2/1m burst 1 2 1, 5/1m burst 2 in force 1 1, 10/1m burst 4 0 0, 1000/1h burst 3 tried 0 0; 5/1m burst 3"},
+		{adminapi.TryRequest{}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 8/1m"},
+		{adminapi.TryRequest{Limit: "7/1m"}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 7/1m tried 24 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 8/1m"},
+		{adminapi.TryRequest{Tier: "pro"}, "15 of 1: 1/1m 14 1, 2/1m 13 1, 5/1m 10 1, 10/1m 5 1, 20/1m in force 0 0; "},
+		{adminapi.TryRequest{Endpoint: "/export", Limit: "1000/1h burst 3"}, "3 of 1: 1/1m burst 1 2 1, 2/1m burst 1 2 1, 5/1m burst 2 in force 1 1, 10/1m burst 4 0 0, 1000/1h burst 3 tried 0 0; "},
 	} {
 		got, err := Try(used, limits, now.Add(time.Second), &test.q)
 		if err != nil {

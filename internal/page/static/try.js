@@ -51,5 +51,5 @@ function Trial({ answer, now }) {
         <td>${l.limit}</td><td>${[l.in_force && "in force", l.tried && "tried"].filter(Boolean).join(", ")}</td>
         <td class="n">${integer(l.keys_rejected)}</td><td class="n">${share(l.keys_part)}</td>
         <td class="n">${integer(l.requests_rejected)}</td><td class="n">${share(l.requests_part)}</td></tr>`)}</tbody></table></div>
-      ${answer.recommended && html`<p>The least limit that rejects at most 0.1 % of these keys: <strong>${answer.recommended}</strong></p>`}`}`;
+      ${answer.recommended && html`<p>The least limit that rejects ${answer.keys < 1000 ? "one of these keys, which needs most" : "at most 0.1 % of these keys"}: <strong>${answer.recommended}</strong></p>`}`}`;
 }

@@ -31,7 +31,7 @@ function table(title, columns, rows, marked = []) {
 const drawn = []; // functions that draw a chart in the colors of the theme
 
 // chart returns a figure: series = [{label, color, paths, points}] over data, as uPlot has them.
-// mark is the place on the x axis of what is in force.
+// mark is the place on the x axis of the limit that is looked at.
 function chart({ title, series, data, x, y, mark, shown }) {
   const place = element("div", { role: "img", "aria-label": title });
   const legend = element("figcaption", { class: "legend" },

@@ -43,10 +43,10 @@ function summary() {
   document.getElementById("report").replaceChildren(
     element("h1", {}, "Whom would a limit have rejected?"),
     element("p", { class: "note" }, `${number(trace.requests)} requests of ${number(trace.keys)} keys, ${time(trace.from)} to ${time(trace.to)} UTC, ` +
-      `${report.limit.algorithm}. In force, or looked at most closely: ${rate(report.limit)}. ` +
+      `${report.limit.algorithm}. ${report.zone ? "In force" : "Looked at most closely"}: ${rate(report.limit)}. ` +
       (report.clients === "open" ? "" : `Clients that are rejected: ${report.clients}. `) + (report.traffic ? `Made up: ${report.traffic}.` : "")));
   if (report.recommended) {
-    document.getElementById("report").append(element("p", {}, "Recommended, as it rejects at most 0.1 % of the keys:"),
+    document.getElementById("report").append(element("p", {}, `Recommended, as it rejects ${trace.keys < 1000 ? `one of ${trace.keys} keys, which needs most` : "at most 0.1 % of the keys"}:`),
       element("pre", {}, report.caddyfile));
   }
   document.getElementById("report").append(list);
@@ -68,10 +68,12 @@ function zone() {
   }
 }
 
+const studied = (o) => JSON.stringify(o.limit) === JSON.stringify(report.limit);
+
 // curve shows the limits that were tried, and the least limits of all keys.
 function curve() {
-  const end = report.curve.findIndex((o) => o.requests_rejected === 0), inForce = report.curve.findIndex((o) => o.in_force);
-  const tried = end < 0 ? report.curve : report.curve.slice(0, Math.max(end, inForce) + 1), keys = report.key_curve ?? [];
+  const end = report.curve.findIndex((o) => o.requests_rejected === 0), at = report.curve.findIndex(studied);
+  const tried = end < 0 ? report.curve : report.curve.slice(0, Math.max(end, at) + 1), keys = report.key_curve ?? [];
   const exact = new Map(bursts ? [] : keys.map((k) => [k.limit.events, k.keys_rejected / report.trace.keys]));
   const byKeys = new Map([...tried.map((o) => [o.limit.events, o.keys_share]), ...exact]);
   const byRequests = new Map(tried.map((o) => [o.limit.events, o.requests_share]));
@@ -84,7 +86,7 @@ function curve() {
     x: limits("events per " + duration(report.limit.window_seconds)), y: shares,
     shown: table("The curve", ["limit", "keys rejected", "share", "requests rejected", "share"],
       tried.map((o) => [rate(o.limit), o.keys_rejected, percent(o.keys_share), o.requests_rejected, percent(o.requests_share)]),
-      tried.flatMap((o, i) => (o.in_force ? [i] : []))),
+      tried.flatMap((o, i) => (studied(o) ? [i] : []))),
   }));
   if (bursts && keys.length > 0) {
     section("The least burst at this rate", chart({
