@@ -182,7 +182,7 @@ func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
 		}
 		t.row("    this node", fmt.Sprintf("%d leased", events))
 	}
-	printExplainedDecision(t, &l.ExplainedDecision)
+	printExplainedDecision(t, &l.ExplainedDecision, "for ")
 }
 
 func printExplainedConcurrent(t *table, c *adminapi.ExplainedConcurrent) {
@@ -199,16 +199,16 @@ func printExplainedConcurrent(t *table, c *adminapi.ExplainedConcurrent) {
 		t.row("    decision", "none: an earlier rate_limit counts the request")
 		return
 	}
-	printExplainedDecision(t, &c.ExplainedDecision)
+	printExplainedDecision(t, &c.ExplainedDecision, "for at most ")
 }
 
-func printExplainedDecision(t *table, d *adminapi.ExplainedDecision) {
+func printExplainedDecision(t *table, d *adminapi.ExplainedDecision, wait string) {
 	text := d.Outcome
 	if d.Source != "" {
 		text += " by " + d.Source
 	}
 	if d.Wait > 0 {
-		text += ", for " + d.Wait.String()
+		text += ", " + wait + d.Wait.String()
 	}
 	t.row("    decision", text)
 }

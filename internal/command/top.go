@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -94,7 +95,7 @@ func printTop(t *table, top *adminapi.Top) {
 			errors = decimal(k.Error)
 		}
 		t.row(shownKeyCell(&k.ShownKey), k.Hash, k.Endpoint, k.Limit, decimal(k.Taken), decimal(k.Rejected), decimal(k.Demand), errors,
-			decimal(k.Utilisation))
+			percent(math.Round(100*k.Utilisation)/100))
 	}
 }
 

@@ -85,6 +85,9 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 	switch {
 	case e.previews:
 		decision, err = store.PreviewPermit(e.HTTP.Context(), now, rule, key)
+		if left := e.leftOf(k.wait); err == nil && !decision.OK && e.mayQueue(now, left) {
+			decision.OK, decision.Turn = true, decision.At+limiter.Instant(left.Microseconds()) // at the latest
+		}
 	case e.blocked:
 		decision = store.PeekPermit(now, rule, key)
 	default:

@@ -37,7 +37,8 @@ type Snapshot struct {
 
 // A ZoneRates has how many requests a zone decides in a second.
 type ZoneRates struct {
-	Zone string `json:"zone"`
+	Zone    string `json:"zone"`
+	Waiting int64  `json:"waiting"` // requests that wait for their turn
 	Rates
 }
 

@@ -28,7 +28,7 @@ func (s *sampler) snapshot(now time.Time) *Snapshot {
 			continue
 		}
 		earlier := s.counts[z.Name]
-		snapshot.Zones = append(snapshot.Zones, ZoneRates{z.Name, c.ratesSince(&earlier, now.Sub(s.at))})
+		snapshot.Zones = append(snapshot.Zones, ZoneRates{z.Name, z.Waits.Waiting(), c.ratesSince(&earlier, now.Sub(s.at))})
 	}
 	slices.SortFunc(snapshot.Zones, func(a, b ZoneRates) int { return cmp.Compare(a.Zone, b.Zone) })
 	s.counts, s.at = counts, now

@@ -18,7 +18,7 @@ const kinds = {
 
 // ending returns the change that ends an entry.
 export const ending = (kind, e) => ({
-  title: `End this ${kinds[kind].one}?`, button: "End it", dryRun: true, done: "It is ended.",
+  title: html`End the ${kinds[kind].one} ${visible(kinds[kind].what(e))} of ${keyText(e)}${e.zone ? ` in zone ${e.zone}` : ""}?`, button: "End it", dryRun: true, done: "It is ended.",
   method: "DELETE", path: `${kind}/${encodeURIComponent(e.id)}`,
 });
 
@@ -61,7 +61,7 @@ export class Entries extends Component {
           <td>${e.zone ? html`<button class="link" onClick=${() => inspect(e.zone, keyOf(e))}>${keyText(e)}</button>` : keyText(e)}${e.endpoint && html` <small>${visible(e.endpoint)}</small>`}</td>
           <td>${visible(kinds[kind].what(e))}</td><td>${e.expires_at ? instant(e.expires_at, now) : "never"}</td>
           <td>${instant(e.created_at, now)}${e.created_by && html` by ${visible(e.created_by)}`}</td><td class="text">${visible(e.reason ?? "")}</td>
-          <td>${changes && html`<button class="quiet" onClick=${() => ask(ending(kind, e))}>End</button>`}</td></tr>`)}</tbody>
+          <td class="actions">${changes && html`<button class="quiet" onClick=${() => ask(ending(kind, e))}>End</button>`}</td></tr>`)}</tbody>
       </table></div>
       ${entries.length === 0 && !error && html`<p>There are none.</p>`}
       ${(pages.length > 1 || next) && html`<p class="buttons"><button disabled=${pages.length === 1} onClick=${() => this.load({ pages: pages.slice(0, -1) })}>Before</button>

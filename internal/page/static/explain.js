@@ -30,7 +30,7 @@ function Zone({ zone: z, inspect }) {
     ${z.access && html`<p>Access: ${decidedBy(z.access)}</p>`}${z.tier && html`<p>Tier: ${decidedBy(z.tier)}</p>`}
     ${z.tier_unknown && html`<p class="notice">The zone has no tier ${visible(z.tier_unknown)}.</p>`}
     ${z.limits.map((l) => html`<${Limit} limit=${l} />`)}
-    ${(z.concurrent ?? []).map((c) => html`<p><strong>${c.outcome}</strong> by concurrent ${integer(c.rule.limit)}, ${integer(c.rule.in_flight)} are in flight on this node</p>`)}
+    ${(z.concurrent ?? []).map((c) => html`<p><strong>${c.outcome}</strong> by concurrent ${integer(c.rule.limit)}${c.wait && html`, for at most ${c.wait}`}, ${integer(c.rule.in_flight)} are in flight on this node</p>`)}
     ${z.adaptive && html`<p>adaptive ${integer(z.adaptive.limit)}, ${integer(z.adaptive.in_flight)} are in flight on this node</p>`}
     ${z.values.length > 0 && html`<dl>${z.values.map(read)}</dl>`}</li>`;
 }

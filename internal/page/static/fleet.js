@@ -1,14 +1,10 @@
 // The nodes that share the counts, and the primaries of Redis. The worst is first.
 import { Component, html } from "./html.js";
-import { plural, visible } from "./text.js";
+import { plural, seconds, visible } from "./text.js";
 
 const page = 60; // nodes
 
 const ofStatus = { degraded: 0, draining: 1, ok: 2 };
-
-// seconds reads a duration of the API, such as 1m2.5s.
-const seconds = (text) => [...(text ?? "").matchAll(/([\d.]+)(ms|µs|h|m|s)/g)]
-  .reduce((n, [, number, unit]) => n + number * { h: 3600, m: 60, s: 1, ms: 1e-3, "µs": 1e-6 }[unit], 0);
 
 function primaries(stores, live) {
   const rows = stores.flatMap((s) => s.primaries.map((p) => ({ ...p, store: s.store })))

@@ -3,7 +3,10 @@ import { Component, html } from "./html.js";
 import { keyOf, post, zonePath } from "./api.js";
 import { Add, ending, overrideText } from "./entries.js";
 import { Timeline } from "./timeline.js";
-import { instant, integer, keyText, percent, rate, visible } from "./text.js";
+import { instant, integer, keyText, percent, rate, seconds, span, visible } from "./text.js";
+
+// used says how much of its limit a key uses, or in what time it uses up the limit of a whole window.
+export const used = (k) => k.utilisation > 1 ? `all in ${span(1000 * seconds(k.limit.split("/")[1]?.split(" ")[0]) / k.utilisation)}` : percent(k.utilisation, 1);
 
 // Top lists the keys that use the chosen zone most.
 function Top({ zone, top, live, inspect }) {
@@ -15,7 +18,7 @@ function Top({ zone, top, live, inspect }) {
     <tbody>${top.keys.map((k) => html`<tr><td>${known(k) ? html`<button class="link" onClick=${() => inspect(zone, keyOf(k))}>${keyText(k)}</button>` : keyText(k)}
         ${" "}${k.key_hash && html`<small>${k.key_hash}</small>`}</td>
       <td>${visible(k.endpoint ?? "")}</td><td>${k.limit}</td><td class="n">${live ? rate(k.demand_per_second) : "–"}</td>
-      <td class="n">${live ? rate(k.rejected_per_second) : "–"}</td><td class="n">${live ? percent(k.utilisation, 1) : "–"}</td></tr>`)}</tbody>
+      <td class="n">${live ? rate(k.rejected_per_second) : "–"}</td><td class="n">${live ? used(k) : "–"}</td></tr>`)}</tbody>
   </table></div>${top.keys.length === 0 && html`<p>No key has used it lately.</p>`}`;
 }
 
@@ -23,18 +26,18 @@ const places = { configuration: "the configuration", rules: "the rules", overrid
 
 // from says where a limit comes from. The last origin is in force.
 export const from = (origins) => html`<ol class="origins">${origins.map((o, i) => html`<li class=${i === origins.length - 1 ? "in-force" : ""}>
-  ${o.limit ?? `× ${o.multiplier}`} <small>${places[o.source] ?? o.source}, ${o.place}${o.override ? " " + o.override : ""}</small></li>`)}</ol>`;
+  ${o.limit ?? `× ${o.multiplier}`} <small>${places[o.source] ?? o.source}, ${o.place}</small></li>`)}</ol>`;
 
-export const decidedBy = (d) => d && `${d.action ?? d.name ?? ""} ${d.source === "placeholder" ? "by " + d.placeholder : "by " + (places[d.source] ?? d.source)}${d.entry ? " " + d.entry : ""}`;
+export const decidedBy = (d) => d && `${d.action ?? d.name ?? ""} ${d.source === "placeholder" ? "by " + d.placeholder : "by " + (places[d.source] ?? d.source)}`;
 
 function Count({ count: c, now }) {
   return html`<section class="count"><h3>${c.endpoint ? visible(c.endpoint) : "The zone"}${c.tier && html` <span class="tag">tier ${c.tier}</span>`}</h3>
     <div class="pair"><div><h4>Limit</h4><p><strong>${c.limit}</strong></p>${from(c.from)}</div>
     <div><h4>Count</h4>${c.error && html`<p class="error">${c.error}</p>`}
-      ${c.count && html`<meter min="0" max=${c.count.limit} value=${c.count.limit - c.count.remaining} aria-label=${`${c.count.consumed} of ${c.count.limit} used`}></meter>
+      ${c.count && html`<meter min="0" optimum="0" low=${0.8 * c.count.limit} high=${0.999 * c.count.limit} max=${c.count.limit} value=${c.count.limit - c.count.remaining} aria-label=${`${c.count.consumed} of ${c.count.limit} used`}></meter>
         <dl><dt>Left</dt><dd>${integer(c.count.remaining)} of ${integer(c.count.limit)}</dd>
-        ${c.count.retry_at && html`<dt>Retry</dt><dd>${instant(c.count.retry_at, now)}</dd>`}
-        ${c.count.reset_at && html`<dt>Full again</dt><dd>${instant(c.count.reset_at, now)}</dd>`}
+        ${c.count.retry_at && html`<dt>Retry</dt><dd>${Date.parse(c.count.retry_at) > now ? instant(c.count.retry_at, now) : "now"}</dd>`}
+        ${c.count.reset_at && html`<dt>Full again</dt><dd>${Date.parse(c.count.reset_at) > now ? instant(c.count.reset_at, now) : "now"}</dd>`}
         ${c.count.leased > 0 && html`<dt>Leased to nodes</dt><dd>${integer(c.count.leased)}, which expire ${instant(c.count.leased_until, now)}</dd>`}</dl>`}</div>
     ${c.node && html`<div><h4>This node</h4><dl><dt>Holds</dt><dd>${c.node.leases.length === 0 ? "no lease" : c.node.leases.map((l) => html`${integer(l.events)}, which expire ${instant(l.expires_at, now)}. `)}</dd>
         <dt>Wants</dt><dd>${rate(c.node.demand_per_second)} a second</dd>

@@ -55,7 +55,7 @@ export class Rules extends Component {
         <tbody>${versions.map((v) => html`<tr key=${v.version}>
           <td class="n"><button class="link" aria-expanded=${String(shown?.version === v.version)} onClick=${() => this.show(v.version)}>${v.version}</button></td>
           <td>${instant(v.time, now)}</td><td>${visible(v.author ?? "")}</td><td class="text">${what(v)}</td><td class="text">${visible(v.note ?? "")}</td>
-          <td>${v.version === version ? html`<span class="tag">in force</span>` : changes && html`<button class="quiet" onClick=${() => ask(rollback(v.version))}>Roll back to ${v.version}</button>`}</td>
+          <td class="actions">${v.version === version ? html`<span class="tag">in force</span>` : changes && html`<button class="quiet" onClick=${() => ask(rollback(v.version))}>Roll back to ${v.version}</button>`}</td>
         </tr>${shown?.version === v.version && html`<tr><td colspan="6"><${Differences} changes=${shown.changes ?? []} more=${shown.more} /></td></tr>`}`)}</tbody>
       </table></div>
       ${next > 0 && html`<button onClick=${() => this.load(next)}>Older versions</button>`}

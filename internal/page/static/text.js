@@ -55,10 +55,17 @@ export const plural = (n, one) => `${integer(n)} ${one}${n === 1 ? "" : "s"}`;
 export function span(milliseconds) {
   const s = Math.max(0, Math.round(milliseconds / 1000));
   for (const [unit, seconds] of [["d", 86400], ["h", 3600], ["min", 60]]) {
-    if (s >= 2 * seconds) return Math.floor(s / seconds) + " " + unit;
+    if (Math.round(s / seconds) >= 2) return Math.round(s / seconds) + " " + unit;
   }
   return s + " s";
 }
+
+// seconds reads a duration of the API or of a Caddyfile, such as 1m2.5s or 7d.
+export const seconds = (text) => [...(text ?? "").matchAll(/([\d.]+)(ms|µs|d|h|m|s)/g)]
+  .reduce((n, [, number, unit]) => n + number * { d: 86400, h: 3600, m: 60, s: 1, ms: 1e-3, "µs": 1e-6 }[unit], 0);
+
+// runbook links to what to do.
+export const runbook = (name) => html`<a href=${`https://github.com/fleetlimit/fleetlimit/blob/main/docs/runbooks/${name}.md`} target="_blank" rel="noreferrer">runbook</a>`;
 
 // instant shows a time, and how far away it is.
 export function instant(text, now = Date.now()) {

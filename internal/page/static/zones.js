@@ -1,7 +1,7 @@
 // The overview: is it working, and which zones reject.
 import { Component, html } from "./html.js";
 import { decisionCharts } from "./charts.js";
-import { instant, percent, plural, rate } from "./text.js";
+import { instant, integer, percent, plural, rate, runbook, visible } from "./text.js";
 import { Try } from "./try.js";
 
 // figures returns what the table of zones shows of one.
@@ -10,13 +10,13 @@ export function figures(z, hello) {
   const all = z.outcomes.reduce((a, b) => a + b, 0);
   return {
     zone: z.zone, all, rejected: of("rejected", "denied", "overloaded"), degraded: of("degraded", "unavailable"),
-    dryRun: of("would_reject", "would_deny"),
+    dryRun: of("would_reject", "would_deny"), waiting: z.waiting,
   };
 }
 
 const columns = [
   ["zone", "zone", ""], ["all", "requests/s", "n"], ["rejected", "rejected/s", "n"], ["share", "rejected", "n"],
-  ["degraded", "without Redis/s", "n"], ["dryRun", "would reject/s", "n"],
+  ["degraded", "without Redis/s", "n"], ["dryRun", "would reject/s", "n"], ["waiting", "waiting", "n"],
 ];
 
 // Zones is the table of zones. The worst is first, unless another column is chosen.
@@ -46,7 +46,8 @@ export class Zones extends Component {
           <td class=${"n" + (f.rejected > 0 ? " bad" : "")}>${show(rate(f.rejected))}</td>
           <td class="n">${show(percent(f.rejected, f.all))}</td>
           <td class=${"n" + (f.degraded > 0 ? " warn" : "")}>${show(rate(f.degraded))}</td>
-          <td class="n">${show(rate(f.dryRun))}</td></tr>`)}</tbody>
+          <td class="n">${show(rate(f.dryRun))}</td>
+          <td class="n">${show(integer(f.waiting))}</td></tr>`)}</tbody>
       </table></div>
     </section>`;
   }
@@ -62,11 +63,11 @@ export function Health({ snapshot, fleet, live, now }) {
   const mismatches = status.mismatches ?? [];
   const items = [
     { name: "Counts", ok: sick.length === 0, value: status.stores.length === 0 ? "in memory" : sick.length > 0 ? "degraded" : "in Redis",
-      more: sick[0] ?? (status.stores.length > 0 ? `slowest answer ${slowest.toFixed(1)} ms` : "of this node alone") },
+      more: sick.length > 0 ? html`${visible(sick[0])}. ${runbook("redis-down")}` : (status.stores.length > 0 ? `slowest answer ${slowest.toFixed(1)} ms` : "of this node alone") },
     { name: "Nodes", ok: mismatches.length === 0 && !fleet?.error, value: String(status.nodes),
-      more: mismatches.length > 0 ? plural(mismatches.length, "disagreement") : fleet?.error ? "Redis does not tell which" : "all agree" },
+      more: mismatches.length > 0 ? html`${plural(mismatches.length, "disagreement")}, ${runbook("node-disagrees")}` : fleet?.error ? "Redis does not tell which" : "all agree" },
     { name: "Rules", ok: status.rules.failed_polls === 0, value: "version " + status.rules.version,
-      more: status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
+      more: status.rules.failed_polls > 0 ? html`could not be read ${plural(status.rules.failed_polls, "time")} since the last success. ${runbook("redis-down")}` : status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
     { name: "Emergency", ok: !status.emergency.active, value: status.emergency.active ? "on" : "off",
       more: status.emergency.active ? html`${status.emergency.limit} for each address, ends ${instant(status.emergency.expires_at, now)}` : "no limit in front of the zones" },
   ];
