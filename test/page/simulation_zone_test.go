@@ -17,7 +17,7 @@ func TestSimulationOfZone(t *testing.T) {
 	var lines strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&lines, `{"ts":%d.5,"duration":0.1,"request":{"client_ip":"192.0.2.%d","method":"GET","uri":"/%s"},"rate_limit":{"zone":"user","decision":"admitted"}}`+"\n",
-			1_767_225_600+i, i%3, []string{"a", "export"}[i%2])
+			1_767_225_600+i, min(i%5, 2), []string{"a", "export"}[i%2])
 	}
 	site := "http://localhost:80 {\nrate_limit {\nzone user {\nkey {client_ip}\nlimit 10/1m\nendpoint /export 5/1m\n}\n}\n}\n"
 	for name, text := range map[string]string{log: lines.String(), config: site} {
