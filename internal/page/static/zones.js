@@ -1,7 +1,7 @@
 // The overview: is it working, and which zones reject.
 import { Component, html } from "./html.js";
 import { decisionCharts } from "./charts.js";
-import { instant, percent, plural, rate } from "./text.js";
+import { instant, percent, plural, rate, visible } from "./text.js";
 import { Try } from "./try.js";
 
 // figures returns what the table of zones shows of one.
@@ -66,7 +66,7 @@ export function Health({ snapshot, fleet, live, now }) {
     { name: "Nodes", ok: mismatches.length === 0 && !fleet?.error, value: String(status.nodes),
       more: mismatches.length > 0 ? plural(mismatches.length, "disagreement") : fleet?.error ? "Redis does not tell which" : "all agree" },
     { name: "Rules", ok: status.rules.failed_polls === 0, value: "version " + status.rules.version,
-      more: status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
+      more: status.rules.error ? visible(status.rules.error) : status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
     { name: "Emergency", ok: !status.emergency.active, value: status.emergency.active ? "on" : "off",
       more: status.emergency.active ? html`${status.emergency.limit} for each address, ends ${instant(status.emergency.expires_at, now)}` : "no limit in front of the zones" },
   ];
