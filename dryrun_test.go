@@ -6,6 +6,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -55,6 +60,41 @@ func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	tried := h.requests.Zones[1].Usage.Sum()
 	if admitted, would := tried.Admitted.Total(), tried.WouldReject.Total(); admitted != 2 || would != 1 {
 		t.Errorf("the dry run has admitted %d and would have rejected %d, want 2 and 1", admitted, would)
+	}
+}
+
+// After a dry run, the first request of a key that is rejected is reported, though the dry run has
+// reported the key before: in the log, by an event and in the history.
+func TestFirstRejectionAfterDryRun(t *testing.T) {
+	for name, limit := range map[string]string{
+		"bucket": `"limit": "2/24h"`, "log": `"limit": "2/24h", "algorithm": "sliding_window_log"`,
+		"window": `"limit": "2/24h", "algorithm": "fixed_window"`,
+	} {
+		name = "after-dry-run-" + name
+		core, logs := observer.New(zapcore.InfoLevel)
+		h := provisioned(t, `{"rate_limits": {"`+name+`": {"key": "{http.request.header.X-Api-Key}", `+limit+`}}}`)
+		h.log.Logger = zap.New(core)
+		h.app.rulesInForce()
+		count := func(when string, share string, would, rejected, journaled int) {
+			t.Helper()
+			putRules(t, h, `{"zones": {"`+name+`": {"dry_run": "`+share+`"}}}`)
+			h.admitted(t, "a", "/")
+			z := h.requests.Zones[0].Usage
+			events := 0
+			for _, e := range z.Journal.View().Events {
+				if e.Kind == journal.Rejected {
+					events += e.Times
+				}
+			}
+			logged := logs.FilterMessage("rate limit exceeded").Len()
+			if w := logs.FilterMessage("request would be rejected").Len(); w != would || logged != rejected || events != journaled {
+				t.Errorf("%s %s: %d lines of the dry run, %d about rejections, %d of them in the journal, want %d, %d and %d",
+					name, when, w, logged, events, would, rejected, journaled)
+			}
+		}
+		count("in the dry run", "100%", 1, 0, 0)
+		count("after it", "0%", 1, 1, 1)
+		count("later", "0%", 1, 1, 1)
 	}
 }
 

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -34,13 +35,6 @@ type HealthHandler struct {
 	Probe string `json:"probe,omitempty"`
 }
 
-// The values of HealthHandler.Probe.
-const (
-	probeLive    = "live"
-	probeServing = "serving"
-	probeReady   = "ready"
-)
-
 // CaddyModule returns the Caddy module information.
 func (*HealthHandler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{
@@ -51,14 +45,10 @@ func (*HealthHandler) CaddyModule() caddy.ModuleInfo {
 
 // Validate checks the configuration.
 func (h *HealthHandler) Validate() error {
-	if h.Probe != "" && !isProbe(h.Probe) {
+	if h.Probe != "" && !slices.Contains(adminapi.Probes, h.Probe) {
 		return fmt.Errorf("probe is %q: use live, serving or ready", h.Probe)
 	}
 	return nil
-}
-
-func isProbe(text string) bool {
-	return text == probeLive || text == probeServing || text == probeReady
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It never calls the next handler.
@@ -68,9 +58,9 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 		return caddyhttp.Error(http.StatusMethodNotAllowed, fmt.Errorf("a health check with %s: use GET or HEAD", r.Method))
 	}
 	status := adminapi.HealthOK
-	if h.Probe != probeLive && draining(r) {
+	if h.Probe != adminapi.ProbeLive && draining(r) {
 		status = adminapi.HealthDraining
-	} else if h.Probe != probeLive && h.Probe != probeServing {
+	} else if h.Probe != adminapi.ProbeLive && h.Probe != adminapi.ProbeServing {
 		status = readiness().Status
 	}
 	adminapi.WriteHealth(w, status, adminapi.Health{Status: status})
@@ -89,7 +79,7 @@ func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHand
 	case 0:
 	case 1:
 		h.Probe = args[0]
-		if !isProbe(h.Probe) {
+		if !slices.Contains(adminapi.Probes, h.Probe) {
 			return nil, helper.Errf("unexpected %q: use `%s`, where a matcher is *, a path that starts with /, or @<name>",
 				h.Probe, usage)
 		}

@@ -7,7 +7,7 @@ type Decision struct {
 	OK bool
 
 	// Breach marks the first denial of a key in a window: the one that is worth a log line. Stores
-	// set it.
+	// set it, whatever becomes of the denial.
 	Breach bool
 
 	// Source is what the take was decided by.

@@ -70,6 +70,12 @@ type Transition struct {
 	Incomplete bool
 }
 
+// A Failing is what has failed since the last good poll.
+type Failing struct {
+	Polls int64
+	Err   error // of the newest
+}
+
 // A Watcher knows the version in force on this node. It polls the store, and at once when the store
 // announces a version.
 //
@@ -83,7 +89,8 @@ type Watcher struct {
 	store   Store
 	options Options
 	latest  atomic.Pointer[Version]
-	failed  atomic.Int64
+	failed  atomic.Int64            // polls
+	failing atomic.Pointer[Failing] // nil: the last poll was good
 	recent  recentChanges
 
 	ctx   context.Context // ends with Close
@@ -130,6 +137,14 @@ func (w *Watcher) Loaded() <-chan struct{} { return w.loaded }
 
 // FailedPolls returns how many polls have failed.
 func (w *Watcher) FailedPolls() int64 { return w.failed.Load() }
+
+// Failing returns what has failed since the last good poll, the zero Failing if that is the newest.
+func (w *Watcher) Failing() Failing {
+	if f := w.failing.Load(); f != nil {
+		return *f
+	}
+	return Failing{}
+}
 
 // Store returns the store that is watched, to read older versions.
 func (w *Watcher) Store() Store { return w.store }
@@ -199,7 +214,6 @@ func (w *Watcher) serve() {
 func (w *Watcher) poll() {
 	ticker := time.NewTicker(w.options.Poll)
 	defer ticker.Stop()
-	inARow := 0
 	for {
 		err := w.read()
 		switch {
@@ -207,14 +221,17 @@ func (w *Watcher) poll() {
 			return
 		case err != nil:
 			w.failed.Add(1)
-			if inARow++; inARow == failuresToReport && w.options.OnFailure != nil {
+			failing := &Failing{w.Failing().Polls + 1, err}
+			w.failing.Store(failing)
+			if failing.Polls == failuresToReport && w.options.OnFailure != nil {
 				w.do(func() { w.options.OnFailure(err) })
 			}
 		default:
-			if inARow >= failuresToReport && w.options.OnRecovery != nil {
+			failed := w.Failing().Polls
+			w.failing.Store(nil)
+			if failed >= failuresToReport && w.options.OnRecovery != nil {
 				w.do(w.options.OnRecovery)
 			}
-			inARow = 0
 		}
 		select {
 		case <-ticker.C:

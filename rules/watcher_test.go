@@ -98,18 +98,21 @@ func TestOutageOfTheStore(t *testing.T) {
 		}
 		store.set(func() { store.err = down })
 		pass(2*defaultPoll + time.Second)
-		if len(events) > 0 || w.FailedPolls() != 2 {
-			t.Errorf("events after %d failed polls = %q, want none after 2", w.FailedPolls(), events)
+		if f := w.Failing(); len(events) > 0 || w.FailedPolls() != 2 || f.Polls != 2 || !errors.Is(f.Err, down) {
+			t.Errorf("events after %d failed polls, %+v, = %q, want none after 2", w.FailedPolls(), f, events)
 		}
 		store.set(func() { store.err = nil })
 		pass(defaultPoll)
+		if f := w.Failing(); f != (Failing{}) || w.FailedPolls() != 2 {
+			t.Errorf("failing after a good poll = %+v, of %d in all, want none of 2", f, w.FailedPolls())
+		}
 		store.set(func() { store.err = down })
 		pass(10 * defaultPoll)
 		if want := []string{"rules: the store cannot be reached: fake: down"}; !slices.Equal(events, want) {
 			t.Errorf("events = %q, want %q", events, want)
 		}
-		if got := w.FailedPolls(); got != 12 {
-			t.Errorf("failed polls = %d, want 12", got)
+		if got, f := w.FailedPolls(), w.Failing(); got != 12 || f.Polls != 10 {
+			t.Errorf("failed polls = %d, since the last good one %d, want 12 and 10", got, f.Polls)
 		}
 		wantLatest(t, w, 1)
 		if _, err := w.Update(t.Context(), setLimit("2")); !errors.Is(err, ErrUnavailable) || !errors.Is(err, down) {

@@ -2,6 +2,16 @@ package adminapi
 
 import "net/http"
 
+// The probes: what a health check asks.
+const (
+	ProbeLive    = "live"
+	ProbeServing = "serving"
+	ProbeReady   = "ready"
+)
+
+// Probes are all of them, the least first.
+var Probes = []string{ProbeLive, ProbeServing, ProbeReady}
+
 // A HealthStatus is what health checks answer.
 type HealthStatus string
 

@@ -45,7 +45,8 @@ type RulesStatus struct {
 	Overrides   int        `json:"overrides"`
 	Tiers       int        `json:"tiers"`
 	Access      int        `json:"access"`
-	FailedPolls int64      `json:"failed_polls"`
+	FailedPolls int64      `json:"failed_polls"`    // since the last good one
+	Error       string     `json:"error,omitempty"` // of the newest of them
 }
 
 // A Nodes lists the nodes that share the counts.
@@ -70,15 +71,18 @@ func StatusOf(p Process) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, v := time.Now(), c.Watcher().Latest()
+	now, v, failing := time.Now(), c.Watcher().Latest(), c.Watcher().Failing()
 	status := &Status{
 		Readiness: p.Readiness(), Mismatches: c.Mismatches(), UntrustedProxy: c.UntrustedProxy(), Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
 		Rules: RulesStatus{
 			Store: c.Watcher().Store().Name(), Version: v.Number, Author: v.Author,
 			Overrides: overrideEntries.count(v.Document, now), Tiers: tierEntries.count(v.Document, now),
-			Access: accessEntries.count(v.Document, now), FailedPolls: c.Watcher().FailedPolls(),
+			Access: accessEntries.count(v.Document, now), FailedPolls: failing.Polls,
 		},
 		Emergency: p.Emergency().Describe(),
+	}
+	if failing.Err != nil {
+		status.Rules.Error = failing.Err.Error()
 	}
 	if v.Number > 0 {
 		status.Rules.Time = &v.Time

@@ -2,9 +2,11 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
@@ -29,16 +31,40 @@ is not healthy: a primary of Redis fails, or Caddy shuts down.`,
 
 // healthCommand is for monitoring: its exit codes are those that checks have.
 func healthCommand() *cobra.Command {
-	return apiCommand[adminapi.Status]{
+	var probe string
+	cmd := apiCommand[adminapi.Status]{
 		use: "health", short: "Checks whether the node is healthy",
 		long: `
-Checks whether the node is healthy. The exit code is 0 if it is. It is 1 if a
-primary of Redis fails, while requests are served, or if Caddy shuts down. It
-is 2 if that cannot be told, because Caddy does not answer.`,
-		example: "  caddy rate-limit health",
-		request: getting("status"),
-		print:   printHealth, ok: isHealthy, isCheck: true,
+Checks whether the node is healthy. What that is depends on the probe:
+
+  live     Caddy answers: for what restarts a node
+  serving  Caddy does not shut down either: for what gives a node its traffic
+  ready    no primary of Redis fails either: for alerts
+
+Requests are served while Redis fails, and a restart makes that worse. The exit
+code is 0 if the node is healthy, and 1 if it is not. It is 2 if that cannot be
+told, because Caddy does not answer.`,
+		example: `  caddy rate-limit health
+  caddy rate-limit health --probe live`,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&probe, "probe", adminapi.ProbeReady, "What healthy is: live, serving or ready")
+		},
+		request: func(*cobra.Command, []string) (*apiRequest, error) {
+			if !slices.Contains(adminapi.Probes, probe) {
+				return nil, fmt.Errorf("--probe is %q: use %s", probe, strings.Join(adminapi.Probes, ", "))
+			}
+			if probe == adminapi.ProbeLive {
+				return getRequest("health/live"), nil // a Caddy that limits nothing has no status
+			}
+			return getRequest("status"), nil
+		},
+		print: printHealth, isCheck: true,
+		ok: func(s *adminapi.Status) bool {
+			return isHealthy(s) || probe == adminapi.ProbeServing && s.Status == adminapi.HealthDegraded
+		},
 	}.command()
+	_ = cmd.RegisterFlagCompletionFunc("probe", cobra.FixedCompletions(adminapi.Probes, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
 }
 
 func isHealthy(s *adminapi.Status) bool { return s.Status == adminapi.HealthOK }
@@ -78,6 +104,9 @@ func printStatus(t *table, s *adminapi.Status) {
 	t.row("tiers", s.Rules.Tiers)
 	t.row("access", s.Rules.Access)
 	t.row("failed polls", s.Rules.FailedPolls)
+	if s.Rules.Error != "" {
+		t.row("rules error", s.Rules.Error)
+	}
 	printEmergency(t, &s.Emergency)
 }
 

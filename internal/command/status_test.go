@@ -10,6 +10,11 @@ func TestStatusCommand(t *testing.T) {
 		{command: "status", request: "GET status"},
 		{command: "status zones", request: "GET zones"},
 		{command: "status nodes", request: "GET nodes"},
+		{command: "health", request: "GET status"},
+		{command: "health --probe ready", request: "GET status"},
+		{command: "health --probe serving", request: "GET status"},
+		{command: "health --probe live", request: "GET health/live"},
+		{command: "health --probe up", wrong: `--probe is "up": use live, serving, ready`},
 	})
 	ran := runCommand(t, "", `{"count":2,"self":"b","nodes":[{"name":"a","seen_ago":"2s"},{"name":"b"}]}`, "status", "nodes")
 	const want = "NODE  SEEN    SELF\na     2s ago  -\nb     -       yes\n"
@@ -47,6 +52,12 @@ func TestHealthCommand(t *testing.T) {
 		{"health --json", `{"status":"draining"}`, `{"status":"draining"}`, 1},
 		{"health", "no answer of a Caddy with rate_limit", "", 2},
 		{"health twice", "{}", "", 2},
+		{"health --probe ready", one, shown, 1},
+		{"health --probe serving", one, shown, 0},
+		{"health --probe serving", `{"status":"draining"}`, "status draining", 1},
+		{"health --probe live", `{"status":"ok"}`, "status ok", 0},
+		{"health --probe live", "no answer of a Caddy with rate_limit", "", 2},
+		{"health --probe up", `{"status":"ok"}`, "", 2},
 		{"status", `{"status":"ok"}`, "status ok", 0},
 		{"status", one, shown, 1},
 		{"status", "no answer of a Caddy with rate_limit", "", 1},

@@ -208,6 +208,13 @@ func (e *Evaluation) addTo(list *topkeys.List, r *response.Result) {
 	if before, changed := list.Add(e.Time(), &t); changed {
 		e.noteTier(r, &t, before)
 	}
+	switch {
+	case r.Decision.OK:
+	case e.denied == nil:
+		r.Usage.InDryRun.Add(t.Rule, t.Key)
+	case r.Usage.InDryRun.Remove(t.Rule, t.Key):
+		r.Decision.Breach = true
+	}
 	if !r.Decision.OK && (r.Decision.Breach || r.Policy.Block) {
 		e.noteRejection(r, &t)
 	}

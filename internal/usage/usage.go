@@ -47,6 +47,7 @@ type Zone struct {
 	Overloaded atomic.Uint64                    // 503 by it
 
 	Logged, Emitted ReportLimit // of the first rejections of keys
+	InDryRun        Marked      // of dry runs, until a denial rejects a request
 	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
 
 	mu       sync.Mutex

@@ -18,6 +18,7 @@ type composition struct {
 		Volumes         []string
 		Environment     map[string]string
 		StopGracePeriod string `yaml:"stop_grace_period"`
+		Healthcheck     struct{ Test []string }
 	}
 	Volumes map[string]any
 }
@@ -28,6 +29,9 @@ func TestCompose(t *testing.T) {
 	for name, s := range c.Services {
 		if s.Build.Dockerfile != "" {
 			gateways = append(gateways, name+":"+metricsPort)
+			if want := append([]string{"CMD"}, imageCheck(t)...); !slices.Equal(s.Healthcheck.Test, want) {
+				t.Errorf("the health check of %s is %q, want that of the image, %q", name, s.Healthcheck.Test, want)
+			}
 			if _, err := os.Stat(filepath.Join(folder, s.Build.Context, s.Build.Dockerfile)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -96,6 +96,13 @@ func healthcheck(args string) (command []string) {
 	return command
 }
 
+// imageCheck returns the command of the health check of the image.
+func imageCheck(t *testing.T) []string {
+	t.Helper()
+	all := instructions(read(t, folder+"docker/Dockerfile"))
+	return healthcheck(all[slices.IndexFunc(all, func(i instruction) bool { return i.name == "HEALTHCHECK" })].args)
+}
+
 func TestDockerfile(t *testing.T) {
 	text := read(t, folder+"docker/Dockerfile")
 	for _, problem := range problems(text) {
@@ -130,16 +137,26 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestImage runs the Caddyfile and the health check of the image.
+// TestImage runs the Caddyfile of the image, and its health check: with Redis, while that is dead, and
+// without a Caddy.
 func TestImage(t *testing.T) {
 	caddyfile := read(t, folder+"docker/Caddyfile")
 	g := serve(t, caddyfile)
 	checkGateway(t, g, caddyfile)
-	dockerfile := instructions(read(t, folder+"docker/Dockerfile"))
-	check := healthcheck(dockerfile[slices.IndexFunc(dockerfile, func(i instruction) bool { return i.name == "HEALTHCHECK" })].args)
-	if out, err := g.run(check[1:]...); err != nil {
-		t.Errorf("the health check %q: %v\n%s", check, err, out)
+	check := imageCheck(t)
+	healthy := func(when string) {
+		t.Helper()
+		if out, err := g.run(check[1:]...); err != nil {
+			t.Errorf("the health check %q %s: %v\n%s", check, when, err, out)
+		}
 	}
+	healthy("with Redis")
+	g.redis.Kill()
+	redistest.Eventually(t, "a node that is not ready", func() bool {
+		_, err := g.run("rate-limit", "health", "--probe", "ready")
+		return err != nil
+	})
+	healthy("while Redis is dead")
 	if out, err := (&gateway{binary: g.binary, admin: "127.0.0.1:1"}).run(check[1:]...); err == nil {
 		t.Errorf("the health check %q succeeds without a Caddy: %s", check, out)
 	}

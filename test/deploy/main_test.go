@@ -63,6 +63,7 @@ const metricsPort = "9180"
 // A gateway runs a Caddyfile of the folder, at other ports.
 type gateway struct {
 	binary, admin, site, metrics string
+	redis                        *redistest.Server
 }
 
 // serve runs a Caddyfile, with a Redis of these options.
@@ -71,7 +72,7 @@ func serve(t *testing.T, caddyfile string, options ...string) *gateway {
 	redis := redistest.NewServer(t, options...)
 	dir := t.TempDir()
 	n := nodetest.Start(t, "defaults {\n\theaders all\n}", "") // for the program
-	g := &gateway{n.Binary, redistest.FreeAddr(), redistest.FreeAddr(), redistest.FreeAddr()}
+	g := &gateway{n.Binary, redistest.FreeAddr(), redistest.FreeAddr(), redistest.FreeAddr(), redis}
 	config := strings.NewReplacer("\n:8080 {", "\nhttp://"+g.site+" {", "\n:"+metricsPort+" {", "\nhttp://"+g.metrics+" {",
 		"address redis:6379", "address "+redis.Addr).Replace(caddyfile)
 	config = strings.Replace(config, "{\n", "{\n\tadmin "+g.admin+"\n\tpersist_config off\n", 1)

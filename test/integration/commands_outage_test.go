@@ -38,6 +38,20 @@ func TestCommandsInOutage(t *testing.T) {
 		check("caddy rate-limit "+command, 1, "status degraded primary "+redis.Addr+": no connection: dial tcp "+redis.Addr, "connection refused")
 		check("caddy rate-limit "+command+" --json", 1, `"status":"degraded"`, `"breaker":"open"`)
 	}
+	for _, probe := range []string{"live", "serving"} {
+		check("caddy rate-limit health --probe "+probe, 0)
+	}
+	check("caddy rate-limit health --probe ready", 1)
+	polls := func(want string) {
+		t.Helper()
+		redistest.Eventually(t, want, func() bool {
+			output, _, _ := s.exec("caddy rate-limit status")
+			return strings.Contains(strings.Join(strings.Fields(output), " "), want)
+		})
+	}
+	polls("failed polls 1 rules error rules: the store cannot be reached: redis: ")
+	redis.Restart()
+	polls("failed polls 0 emergency off")
 	check("caddy rate-limit health --address "+redistest.FreeAddr(), 2, "there is no answer from")
 	check("caddy rate-limit health now", 2, "the number of arguments is 1")
 }

@@ -75,6 +75,18 @@ func TestOperatorHelpsCustomer(t *testing.T) {
 	b.awaitText("td", "launch day")
 }
 
+// While the rules cannot be read, the overview says why, and no longer.
+func TestRulesCannotBeRead(t *testing.T) {
+	t.Parallel()
+	nodes, redis := startFleet(t, 1)
+	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/")
+	b.awaitText(".health .ok", "Rules")
+	redis.Kill()
+	b.awaitText(".health .wrong", "the store cannot be reached: redis: ")
+	redis.Restart()
+	b.awaitText(".health .ok", "Rules")
+}
+
 // Keys are bytes that clients choose: the page runs none of them, and hides none.
 func TestHostileKey(t *testing.T) {
 	t.Parallel()

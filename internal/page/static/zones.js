@@ -67,7 +67,7 @@ export function Health({ snapshot, fleet, live, now }) {
     { name: "Nodes", ok: mismatches.length === 0 && !fleet?.error, value: String(status.nodes),
       more: mismatches.length > 0 ? html`${plural(mismatches.length, "disagreement")}, ${runbook("node-disagrees")}` : fleet?.error ? "Redis does not tell which" : "all agree" },
     { name: "Rules", ok: status.rules.failed_polls === 0, value: "version " + status.rules.version,
-      more: status.rules.failed_polls > 0 ? html`could not be read ${plural(status.rules.failed_polls, "time")} since the last success. ${runbook("redis-down")}` : status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
+      more: status.rules.error ? html`${visible(status.rules.error)}. ${runbook("redis-down")}` : status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
     { name: "Emergency", ok: !status.emergency.active, value: status.emergency.active ? "on" : "off",
       more: status.emergency.active ? html`${status.emergency.limit} for each address, ends ${instant(status.emergency.expires_at, now)}` : "no limit in front of the zones" },
   ];
