@@ -2,23 +2,11 @@ package redisconn
 
 import (
 	"container/list"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 )
-
-// A Script is the source of a Lua script. It is sent as its digest, and in full only when Redis
-// does not know it.
-type Script struct{ source, digest string }
-
-// NewScript returns the script with this source.
-func NewScript(source string) *Script {
-	sum := sha1.Sum([]byte(source)) // the digest of EVALSHA
-	return &Script{source, hex.EncodeToString(sum[:])}
-}
 
 // A Call runs a script once, and holds the result.
 //
@@ -86,6 +74,7 @@ type pending struct {
 	// The following fields belong to the holder.
 	asking       bool        // send ASKING before it
 	moved, asked bool        // it has been redirected by MOVED, by ASK
+	flushed      int         // how often Redis has not known its script
 	server       incarnation // to which it is sent; an argument of the command
 
 	reply       any

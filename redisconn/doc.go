@@ -26,6 +26,9 @@
 // and there are up to 16 connections where they do not. A connection that is not needed for 10 s is
 // closed.
 //
+// A call takes one round trip, also when it is the first of its script: see [Script]. After SCRIPT
+// FLUSH it takes two.
+//
 // A worker takes calls only when it holds a connection on which Redis has answered, and which it has
 // not closed. So a caller that gives up while Redis cannot be reached cancels its call for good. A
 // call whose caller gives up after the write runs for up to a second, and its reply is dropped. A

@@ -125,7 +125,7 @@ func (f *fake) answer(command []string) string {
 		return "+PONG\r\n"
 	case "info":
 		return bulk("run_id:" + f.addr + "\r\n")
-	case "select", "auth", "asking":
+	case "select", "auth", "asking", "script":
 		return "+OK\r\n"
 	}
 	return f.reply(command)
@@ -147,14 +147,14 @@ func newClusterFake(t testing.TB, reply func(command []string) string) *fake {
 	return f
 }
 
-// commands returns the names of the commands that were seen, except those of the login and the
-// topology.
+// commands returns the names of the commands that were seen, except those of the login, the topology
+// and SCRIPT LOAD.
 func (f *fake) commands() (names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, command := range f.seen {
 		switch name := command[0]; name {
-		case "hello", "ping", "info", "cluster":
+		case "hello", "ping", "info", "cluster", "script":
 		default:
 			names = append(names, name)
 		}

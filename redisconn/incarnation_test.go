@@ -153,20 +153,15 @@ func TestIncarnationEndsWithFailoverBySentinel(t *testing.T) {
 	}
 }
 
-// TestIncarnationOfRedirectedCall redirects a call to another server, which loads the script first.
+// TestIncarnationOfRedirectedCall redirects a call to another server, which does not know its script.
 // Each time it is sent, the placeholder stands for the server it is sent to.
 func TestIncarnationOfRedirectedCall(t *testing.T) {
 	for _, word := range []string{"MOVED", "ASK"} {
-		loaded := false
-		other := newFake(t, nil, func(command []string) string {
-			switch {
-			case command[0] == "script":
-				loaded = true
-				return bulk(echo.digest)
-			case !loaded:
-				return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-			}
-			return ":1\r\n"
+		replies := []string{"-" + noSuchScript + "\r\n", ":1\r\n"}
+		other := newFake(t, nil, func([]string) string {
+			reply := replies[0]
+			replies = replies[1:]
+			return reply
 		})
 		f := newClusterFake(t, func([]string) string { return "-" + word + " 1 " + other.addr + "\r\n" })
 		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})

@@ -43,6 +43,9 @@ type queue struct {
 	// roleDoubts counts the replies of a server that is not, or no longer, the primary. It may have
 	// another incarnation when it is primary again.
 	roleDoubts atomic.Uint64
+
+	// flushes counts how often the server has forgotten scripts that it had loaded.
+	flushes atomic.Uint64
 }
 
 // newQueue returns a queue that calls onOpen when its breaker opens. onOpen must not block.

@@ -2,7 +2,6 @@ package redisconn
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,15 +79,13 @@ func TestLagOfClient(t *testing.T) {
 	})
 }
 
-// TestWritten has a call written, and written again after its script is loaded.
+// TestWritten has a call written, and written again after SCRIPT FLUSH.
 func TestWritten(t *testing.T) {
-	var events []string
-	f := newFake(t, nil, func(command []string) string {
-		events = append(events, command[0])
-		if command[0] == "evalsha" && slices.Index(events, "script") < 0 {
-			return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-		}
-		return ":1\r\n"
+	replies := []string{"-" + noSuchScript + "\r\n", ":1\r\n"}
+	f := newFake(t, nil, func([]string) string {
+		reply := replies[0]
+		replies = replies[1:]
+		return reply
 	})
 	c := open(t, Options{Addresses: []string{f.addr}})
 	written, done := 0, make(chan struct{})

@@ -18,17 +18,18 @@ const (
 	// retryPause is the pause before a call is sent again that the server was not ready for.
 	retryPause = 5 * time.Millisecond
 
-	// maxLoads is how often in a row a call is sent, each time but the first with its script. More
-	// than twice needs a SCRIPT FLUSH in the same instant.
-	maxLoads = 3
+	// maxFlushed is how often a call is sent again because Redis has not known its script. More than
+	// once needs another SCRIPT FLUSH in the same instant.
+	maxFlushed = 2
 )
 
 // A worker sends the calls of its queue over one connection, one pipeline at a time. It ends with
 // the connection.
 type worker struct {
 	*queue
-	client *Client
-	link   *link // nil: it is not connected, or not any more
+	client  *Client
+	link    *link // nil: it is not connected, or not any more
+	scripts knownScripts
 
 	connected time.Time     // when the link was made
 	took      time.Duration // from the newest write to the reply; 0: there was no reply
@@ -212,34 +213,14 @@ func (w *worker) disconnect() {
 	w.pool.linked--
 }
 
-// send sends batch, whose calls the worker holds. Each of them is answered or queued again.
+// send sends batch, whose calls the worker holds, as one pipeline, after the scripts that the server
+// may not know. Each call is answered or queued again.
 func (w *worker) send(batch []*pending) {
-	for loads := 0; len(batch) > 0; loads++ {
-		switch {
-		case loads == maxLoads:
-			for _, p := range batch {
-				p.answer(nil, p.err)
-			}
-			return
-		case w.link == nil: // it broke after some of the replies, or the server was demoted
-			w.client.retry(batch)
-			return
-		}
-		batch = w.exchange(batch, loads > 0)
-	}
-}
-
-// exchange sends batch as one pipeline and handles the replies. With load it sends the scripts
-// first. It returns the calls whose script Redis does not know.
-func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending) {
 	ctx := context.Background()
-	cmds := make([]redis.Cmder, 0, 2*len(batch))
-	loaded := make(map[*Script]bool)
-	for _, p := range batch {
-		if load && !loaded[p.script] {
-			loaded[p.script] = true
-			cmds = append(cmds, redis.NewStringCmd(ctx, "script", "load", p.script.source))
-		}
+	scripts := w.scripts.lacking(batch, w.flushes.Load())
+	cmds := make([]redis.Cmder, 0, len(scripts)+2*len(batch))
+	for _, script := range scripts {
+		cmds = append(cmds, redis.NewStringCmd(ctx, "script", "load", script.source))
 	}
 	calls, server := make([]*redis.Cmd, len(batch)), w.server()
 	for i, p := range batch {
@@ -257,7 +238,7 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 	})
 	if errors.Is(err, errNotSent) {
 		w.client.again(batch)
-		return nil
+		return
 	}
 	if err == nil {
 		err = cmp.Or(notReady(calls), w.slow())
@@ -265,7 +246,7 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 	if w.ctx.Err() == nil { // else that is why it failed
 		w.count(err)
 	}
-	return w.handle(batch, calls)
+	w.handle(batch, calls)
 }
 
 // notReady returns the reply of a server that takes no calls for now, if there is one.
@@ -278,9 +259,9 @@ func notReady(calls []*redis.Cmd) error {
 	return nil
 }
 
-// handle handles the replies to batch. It returns the calls whose script Redis does not know.
-func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*pending) {
-	var later []*pending
+// handle handles the replies to batch.
+func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
+	var later, unknownScript []*pending
 	isReplica, cluster := false, w.client.options.Mode == Cluster
 	for i, p := range batch {
 		reply, err := calls[i].Val(), calls[i].Err()
@@ -300,8 +281,8 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 			continue
 		case class == noScript && (p.state.Load() == abandoned || time.Now().After(p.deadline)):
 			p.answer(nil, ErrUnsent)
-		case class == noScript:
-			p.err = err
+		case class == noScript && p.flushed < maxFlushed:
+			p.flushed++
 			unknownScript = append(unknownScript, p)
 		case class == moved && cluster && !p.moved:
 			p.moved, p.asking = true, false
@@ -316,13 +297,22 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 			case class == noMemory:
 				w.refused()
 				err = fmt.Errorf("%w: %w", ErrMemory, err)
-			case class != final && !cluster:
+			case (class == moved || class == ask) && !cluster:
 				err = fmt.Errorf("%w: %w", errNoCluster, err)
 			case errors.Is(err, redis.Nil):
 				err = nil
 			}
+			if class == final || class == noMemory {
+				w.scripts.note(p.script)
+			}
 			p.incarnation = p.server
 			p.answer(reply, err)
+		}
+	}
+	if len(unknownScript) > 0 {
+		w.flushes.CompareAndSwap(w.scripts.flushes, w.scripts.flushes+1)
+		for _, p := range unknownScript {
+			w.client.redirect(p, w.addr) // which sends it with what has been queued meanwhile
 		}
 	}
 	if isReplica {
@@ -332,5 +322,4 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 	if len(later) > 0 {
 		w.client.retry(later)
 	}
-	return unknownScript
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	redis "github.com/redis/go-redis/v9"
 )
 
 // TestRetryLater has the server refuse a call several times before it executes it.
@@ -144,60 +142,16 @@ func sendTogether(t *testing.T, f *fake, n int) []pending {
 	return pendings
 }
 
-// TestScriptNeverKnown checks that a call is not sent for ever.
-func TestScriptNeverKnown(t *testing.T) {
-	f := newFake(t, nil, func(command []string) string {
-		if command[0] == "script" {
-			return bulk(count.digest)
-		}
-		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-	})
-	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
-	if call := do(t, c, count, "k", 1); call.Err == nil || !strings.HasPrefix(call.Err.Error(), "NOSCRIPT ") {
-		t.Errorf("error = %v, want NOSCRIPT", call.Err)
-	}
-	if got, want := f.commands(), []string{"evalsha", "script", "evalsha", "script", "evalsha"}; !slices.Equal(got, want) {
-		t.Errorf("sent = %v, want %v", got, want)
-	}
-}
-
-// TestNoScriptAfterCallerLeft has a caller leave before a NOSCRIPT. Its call is not sent again.
-func TestNoScriptAfterCallerLeft(t *testing.T) {
-	f := newFake(t, nil, func(command []string) string {
-		if command[len(command)-1] == "next" {
-			return ":1\r\n"
-		}
-		<-time.After(2 * defaultTimeout)
-		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-	})
-	c := open(t, Options{Addresses: []string{f.addr}, PoolSize: 1})
-	until(t, "a call that was sent", func() bool { return do(t, c, count, "k", "late").Err == ErrTimeout })
-	until(t, "an answer to the next call", func() bool { return do(t, c, count, "k", "next").Err == nil })
-	if got := f.commands(); slices.Contains(got, "script") || slices.Index(got, "evalsha") < 0 {
-		t.Errorf("sent = %v, want no script", got)
-	}
-}
-
-// TestRedirections has one fake redirect a call to another that does not know the script.
+// TestRedirections has one fake redirect a call to another one.
 func TestRedirections(t *testing.T) {
 	for _, test := range []struct {
 		word string
 		want []string // the commands that the other is sent
 	}{
-		{"MOVED", []string{"evalsha", "script", "evalsha"}},
-		{"ASK", []string{"asking", "evalsha", "script", "asking", "evalsha"}},
+		{"MOVED", []string{"evalsha"}},
+		{"ASK", []string{"asking", "evalsha"}},
 	} {
-		loaded := false
-		other := newFake(t, nil, func(command []string) string {
-			switch {
-			case command[0] == "script":
-				loaded = true
-				return bulk(count.digest)
-			case !loaded:
-				return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
-			}
-			return ":1\r\n"
-		})
+		other := newFake(t, nil, func([]string) string { return ":1\r\n" })
 		f := newClusterFake(t, func([]string) string {
 			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: that of f
 		})
@@ -205,8 +159,8 @@ func TestRedirections(t *testing.T) {
 		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
 			t.Errorf("%s: %v, %v, want 1", test.word, call.Reply, call.Err)
 		}
-		if got := other.commands(); !slices.Equal(got, test.want) {
-			t.Errorf("%s: the other server was sent %v, want %v", test.word, got, test.want)
+		if got := other.commands(); !slices.Equal(got, test.want) || other.sent("script") != 1 {
+			t.Errorf("%s: the other server was sent %v and %d scripts, want %v and one", test.word, got, other.sent("script"), test.want)
 		}
 	}
 }
@@ -243,20 +197,6 @@ func TestMovedAfterAsk(t *testing.T) {
 	}
 	if got := third.commands(); !slices.Equal(got, []string{"evalsha"}) {
 		t.Errorf("the third server was sent %v, want the call alone", got)
-	}
-}
-
-// TestNoScriptAfterDeadline has a NOSCRIPT come when it is too late to send the call.
-func TestNoScriptAfterDeadline(t *testing.T) {
-	w := newTestWorker(newTestQueue(t))
-	w.client = open(t, Options{})
-	late, waiting := pendingUntil(-time.Second), pendingUntil(time.Minute)
-	calls := []*redis.Cmd{new(redis.Cmd), new(redis.Cmd)}
-	for _, call := range calls {
-		call.SetErr(reply("NOSCRIPT No matching script. Please use EVAL."))
-	}
-	if got := w.handle([]*pending{late, waiting}, calls); !slices.Equal(got, []*pending{waiting}) || late.err != ErrUnsent {
-		t.Errorf("%d calls are sent again, the error of the late one is %v; want the other one, and %v", len(got), late.err, ErrUnsent)
 	}
 }
 
