@@ -83,6 +83,8 @@ func TestRulesCannotBeRead(t *testing.T) {
 	b.awaitText(".health .ok", "Rules")
 	redis.Kill()
 	b.awaitText(".health .wrong", "the store cannot be reached: redis: ")
+	b.await("a link to the runbook", `[...document.querySelectorAll(".health .wrong a")].some(a => a.href.endsWith("/docs/runbooks/redis-down.md"))`)
+	b.checkAccess("the tiles in an outage")
 	redis.Restart()
 	b.awaitText(".health .ok", "Rules")
 }

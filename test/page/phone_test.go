@@ -82,18 +82,6 @@ func TestKeyAtItsLimit(t *testing.T) {
 	}
 }
 
-// The tile of the rules says since when they cannot be read, and links to what to do.
-func TestRulesCannotBeRead(t *testing.T) {
-	t.Parallel()
-	nodes, redis := startFleet(t, 1)
-	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/")
-	b.awaitLive()
-	redis.Kill()
-	b.awaitText(".health .wrong", "since the last success")
-	b.await("a link to the runbook", `[...document.querySelectorAll(".health .wrong a")].some(a => a.href.endsWith("/docs/runbooks/redis-down.md"))`)
-	b.checkAccess("the tiles in an outage")
-}
-
 // One request holds the only place. The next one would wait, which is not counted, and while one does,
 // the overview says so.
 func TestExplainWaitForPlace(t *testing.T) {
