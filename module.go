@@ -65,6 +65,7 @@ func init() {
 	caddy.RegisterModule(new(Handler))
 	caddy.RegisterModule(new(HealthHandler))
 	caddy.RegisterModule(new(PageHandler))
+	caddy.RegisterModule(new(reachCheck))
 	caddy.RegisterModule(adminAPI{})
 	caddycmd.RegisterCommand(command.RateLimit())
 }
@@ -108,6 +109,7 @@ func (h *Handler) Provision(ctx caddy.Context) (err error) {
 		return fmt.Errorf("loading the rate_limit app: %w", err)
 	}
 	h.app = app.(*App)
+	checkReachLast(ctx)
 	if h.log, err = h.app.logOfHandlers(ctx); err != nil {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
