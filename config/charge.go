@@ -24,7 +24,7 @@ type Charge struct {
 	// charged. Default: `auto`.
 	Reserve string `json:"reserve,omitempty"`
 
-	// Gives the whole reservation back if the status of the upstream is one of these. Default: `429
+	// Gives the whole reservation back if the status of the upstream is one of these. Default: `4xx
 	// 5xx`.
 	RefundOn Statuses `json:"refund_on,omitempty"`
 }
@@ -40,7 +40,7 @@ const (
 )
 
 // refundOn is the default of Charge.RefundOn.
-var refundOn = Statuses{"429", "5xx"}
+var refundOn = Statuses{"4xx", "5xx"}
 
 // UnmarshalJSON accepts what follows `charge` in a Caddyfile.
 func (c *Charge) UnmarshalJSON(data []byte) error {

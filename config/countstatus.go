@@ -137,7 +137,7 @@ func (s Statuses) compile(setting string) (*StatusSet, error) {
 // remedyOf says what is not to be used of a setting with all statuses, and exampleOf how to use it.
 var (
 	remedyOf  = map[string]string{"count_status": "count_status", "refund_on": "charge, as it would charge nothing"}
-	exampleOf = map[string]string{"count_status": "count_status 401 403", "refund_on": "refund_on 429 5xx"}
+	exampleOf = map[string]string{"count_status": "count_status 401 403", "refund_on": "refund_on 4xx 5xx"}
 )
 
 // statusRange returns the first and the last status of a class, or one status twice.

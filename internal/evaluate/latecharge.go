@@ -34,6 +34,8 @@ type reservedCharge struct {
 	reports *report.Requests
 
 	atStart string             // what the placeholder was when the response started
+	copied  bool               // the response that started is the one of an upstream
+	text    bool               // its body is text or JSON
 	body    *tokenusage.Reader // nil: it is not read
 }
 
@@ -74,9 +76,11 @@ func (r *reservedCharge) hold(e *Evaluation, take *limiter.Take) {
 // begin is called when the response starts. Other handlers may remove its headers after that.
 func (r *reservedCharge) begin(int) {
 	h := r.state.Header()
-	r.atStart = r.value(h)
+	r.atStart, r.copied = r.value(h), isCopied(h)
+	kind := h.Get("Content-Type")
+	r.text = tokenusage.IsText(kind)
 	if encoding := h.Get("Content-Encoding"); encoding == "" || strings.EqualFold(encoding, "identity") {
-		r.body = tokenusage.NewReader(h.Get("Content-Type"))
+		r.body = tokenusage.NewReader(kind)
 	}
 }
 
@@ -107,9 +111,6 @@ func (r *reservedCharge) value(h http.Header) string {
 // settle charges the request. status is the one that the client gets.
 func (r *reservedCharge) settle(status int) {
 	n, how := r.cost(status)
-	if r.body != nil {
-		r.body.Close()
-	}
 	reserved := r.take.Cost
 	if r.counts != nil {
 		how.counter(r.counts).Add(1)
@@ -156,11 +157,12 @@ func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
 
 // cost returns what the request is charged.
 func (r *reservedCharge) cost(status int) (n int64, how costing) {
-	sent, answered := upstreamStatus(r.repl)
-	if answered != 0 {
-		status = answered
+	sent, answer := upstreamStatus(r.repl)
+	byUpstream := sent && (status == 0 || r.copied || answer == http.StatusSwitchingProtocols)
+	if status == 0 {
+		answer = 0 // it may be that of another upstream, and who knows what this one does
 	}
-	if status != 0 && r.late.Refunds.Has(status) {
+	if r.refunds(answer) || !byUpstream && r.refunds(status) {
 		return 0, costRefunded
 	}
 	n, known := r.knownCost()
@@ -172,12 +174,33 @@ func (r *reservedCharge) cost(status int) (n int64, how costing) {
 		return most, costCapped
 	case known:
 		return n, costKnown
-	case !sent && !r.streams(status):
+	case !byUpstream && !r.streams(status), isSignIn(answer):
 		return 0, costRefunded
 	default:
-		return max(r.take.Cost, min(most, max(n, r.events()))), costUnknown
+		return max(r.take.Cost, min(most, max(n, r.events(), r.content()/bytesOfToken))), costUnknown
 	}
 }
+
+// refunds reports whether a status gives the reservation back. 0 is none.
+func (r *reservedCharge) refunds(status int) bool { return status != 0 && r.late.Refunds.Has(status) }
+
+// bytesOfToken are how many bytes of text a model writes for a token at least, on the average.
+const bytesOfToken = 3
+
+// content returns how many bytes of text the client was sent that a model may have written. Those of
+// a document are all, if it is not whole: a whole one without its cost was not written by a model.
+func (r *reservedCharge) content() int64 {
+	switch {
+	case r.body != nil && r.body.IsStream():
+		return r.body.Content()
+	case r.text && (r.body == nil || r.isCut()):
+		return r.state.Sent()
+	}
+	return 0
+}
+
+// isCut reports whether the client has not got the whole body.
+func (r *reservedCharge) isCut() bool { return r.state.IsCut() && !r.body.Ended() }
 
 // knownCost returns what the response says that the request has cost, as far as it says so. known
 // is false if it does not say so for the whole response.
@@ -187,7 +210,7 @@ func (r *reservedCharge) knownCost() (n int64, known bool) {
 			return 0, false
 		}
 		n, known = r.body.Tokens()
-		return n, known && !r.state.IsCut()
+		return n, known && !r.isCut()
 	}
 	value := r.value(r.state.Header())
 	if value == "" {

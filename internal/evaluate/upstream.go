@@ -3,6 +3,8 @@ package evaluate
 import (
 	"math"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 )
@@ -38,6 +40,28 @@ func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
 		status, _ = value.(int)
 	}
 	return sent, status
+}
+
+// isCopied reports whether the response that starts with these headers is that of an upstream, and
+// not of a handler such as `respond`, whatever was asked before. reverse_proxy adds itself to Via, and
+// removes what Caddy has set as Server.
+func isCopied(h http.Header) bool {
+	for _, proxy := range h["Via"] {
+		if strings.HasSuffix(proxy, " Caddy") {
+			return true
+		}
+	}
+	return !slices.Equal(h["Server"], []string{"Caddy"})
+}
+
+// isSignIn reports whether a status is of an upstream that asks who the client is, or sends it
+// there, such as that of forward_auth. No model has worked for it.
+func isSignIn(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return true
+	}
+	return 300 <= status && status < 400
 }
 
 // onStatus has f called once with the status of the response: see [response.State.OnStatus]. It is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
@@ -23,7 +24,8 @@ type ending struct {
 	onStatus, atEnd []func(status int)
 	onBody          []func(p []byte)
 
-	cut bool // the response has not ended by itself, or the client has not got all of it
+	cut          bool  // the response has not ended by itself, or the client has not got all of it
+	length, sent int64 // of a body that is read: Content-Length, or -1, and bytes that were written
 
 	known  bool // the status is
 	status int
@@ -65,9 +67,15 @@ func (s *State) OnBody(f func(p []byte)) {
 // Header returns the headers of the response. It is for the functions that are called meanwhile.
 func (s *State) Header() http.Header { return s.writer.Header() }
 
-// IsCut reports, at the end of the response, that a handler has failed or panicked, or that the
-// client has gone.
-func (s *State) IsCut() bool { return s.ending != nil && s.ending.cut }
+// IsCut reports, at the end of a response whose body is read, that a handler has failed or panicked,
+// or that the client has gone, before the client was sent as much as Content-Length says.
+func (s *State) IsCut() bool {
+	e := s.ending
+	return e.cut && (e.length < 0 || e.sent < e.length)
+}
+
+// Sent returns how many bytes of a body that is read were written.
+func (s *State) Sent() int64 { return s.ending.sent }
 
 // readsBody reports whether OnBody was called.
 func (e *ending) readsBody() bool { return e != nil && len(e.onBody) > 0 }
@@ -75,6 +83,7 @@ func (e *ending) readsBody() bool { return e != nil && len(e.onBody) > 0 }
 // wrote notes that p was written of the body, or why not.
 func (e *ending) wrote(p []byte, err error) {
 	e.cut = e.cut || err != nil
+	e.sent += int64(len(p))
 	for _, f := range e.onBody {
 		f(p)
 	}
@@ -83,12 +92,16 @@ func (e *ending) wrote(p []byte, err error) {
 // IsAwaited reports whether OnStatus or AtEnd was called for the response.
 func (s *State) IsAwaited() bool { return s.ending != nil }
 
-// start notes the status of the response.
-func (e *ending) start(status int) {
+// start notes the status of the response, and its headers as they are before other handlers change
+// them.
+func (e *ending) start(status int, h http.Header) {
 	if e == nil || e.known {
 		return
 	}
-	e.known, e.status = true, status
+	e.known, e.status, e.length = true, status, -1
+	if n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64); err == nil {
+		e.length = n
+	}
 	for _, f := range e.onStatus {
 		f(status)
 	}
@@ -100,7 +113,7 @@ func (s *State) end(status int) {
 	if e == nil {
 		return
 	}
-	e.start(status)
+	e.start(status, s.writer.Header())
 	for _, f := range e.atEnd {
 		f(e.status)
 	}

@@ -63,7 +63,7 @@ func (w *responseWriter) start(status int) {
 	if status == clientGone && w.request.Context().Err() != nil {
 		status = 0
 	}
-	w.response.ending.start(status)
+	w.response.ending.start(status, w.Header())
 	w.commit()
 }
 
@@ -116,7 +116,7 @@ func (w *responseWriter) FlushError() error {
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
-		w.response.ending.start(http.StatusSwitchingProtocols)
+		w.response.ending.start(http.StatusSwitchingProtocols, w.Header())
 	}
 	return conn, buffered, err
 }

@@ -57,6 +57,17 @@ data: {"type":"message_stop"}
 		"data: {\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2}}\n\n", 7, 2},
 	{"an object over lines", "text/event-stream", "data: {\"usage\"\ndata:  : \ndata: {\"total_tokens\":\ndata: 9}}\n\n", 9, 1},
 	{"no empty line at the end", "text/event-stream", ": comment\nid: 1\ndata: {\"usage\":{\"total_tokens\":9}}", 9, 1},
+	{"usage before the content", "application/json", `{"usage":{"total_tokens":7},"choices":["` + strings.Repeat(`x\\\"`, 20_000) + `"]}`, 7, 0},
+	{"much behind usage", "application/json", `{"usage":{"total_tokens":7},"prompt_logprobs":[` + strings.Repeat(`{"1":{"rank":2}},`, 5000) +
+		`0],"metadata":{"usage":"{}"}}`, 7, 0},
+	{"exponents and fractions", "application/json", `{"usage":{"prompt_tokens":1e3,"completion_tokens":2000.0,"cache_read_input_tokens":0.5}}`, 3001, 0},
+	{"a number of the end", "application/json", `{"usage":{"total_tokens":1e400}}`, 1<<63 - 1, 0},
+	{"again", "application/json", `{"usage":{"total_tokens":9,"total_tokens":8},"usage":{"total_tokens":7},"usage":null}`, 7, 0},
+	{"a bomb", "application/json", `{"a":` + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + `,"usage":{"total_tokens":7}}`, 7, 0},
+	{"another usage in details", "application/json", `{"usage":{"a":{"total_tokens":1},"b":[2],"total_tokens":7,"c":{"usage":{"total_tokens":3}}}}`, 7, 0},
+	{"a stream with much behind usage", "text/event-stream", "data: {\"usage\":{\"total_tokens\":7},\"x\":\"" + strings.Repeat("x", 100_000) +
+		"\"}\n\ndata: [DONE]\n\n", 7, 1},
+	{"usage of Groq", "text/event-stream", "data: {\"x_groq\":{\"usage\":{\"total_tokens\":7}}}\n\n", 7, 1},
 	{"a long document", "application/json", `{"choices":["` + strings.Repeat("x", 100_000) + `"],"usage":{"total_tokens":7}}`, 7, 0},
 	{"a long event", "text/event-stream", `data: {"response":{"output":"` + strings.Repeat("x", 100_000) +
 		"\",\"usage\":{\"total_tokens\":7}}}\n\n", 7, 1},
@@ -90,7 +101,7 @@ func check(t *testing.T, contentType string, tokens, events int64, parts ...stri
 func TestSplitAnywhere(t *testing.T) {
 	for _, b := range bodies {
 		variants := []string{b.body}
-		if isEventStream(b.contentType) {
+		if NewReader(b.contentType).IsStream() {
 			for _, end := range []string{"\r\n", "\r"} {
 				variants = append(variants, strings.ReplaceAll(b.body, "\n", end))
 			}
@@ -122,14 +133,25 @@ func TestUnknown(t *testing.T) {
 		{"cut off", "application/json", `{"usage":{"total_tokens":7`, 0},
 		{"no tokens", "application/json", `{"usage":{"seconds":7}}`, 0},
 		{"negative", "application/json", `{"usage":{"total_tokens":-7}}`, 0},
-		{"a fraction", "application/json", `{"usage":{"total_tokens":7.5}}`, 0},
-		{"too large", "application/json", `{"usage":{"total_tokens":99999999999999999999}}`, 0},
+		{"no number", "application/json", `{"usage":{"total_tokens":NaN}}`, 0},
+		{"a long number", "application/json", `{"usage":{"total_tokens":1` + strings.Repeat("0", 40) + `}}`, 0},
 		{"a text", "application/json", `{"usage":{"total_tokens":"7"}}`, 0},
 		{"in a text", "application/json", `{"content":"{\"usage\":{\"total_tokens\":7}}"}`, 0},
 		{"in a comment", "text/event-stream", ": {\"usage\":{\"total_tokens\":7}}\n\n", 0},
 		{"in another field", "text/event-stream", "datas: {\"usage\":{\"total_tokens\":7}}\n\n", 0},
 		{"before the end", "text/event-stream", bodies[5].body[:150] + "\n\n", 36},
-		{"far from the end", "application/json", `{"usage":{"total_tokens":7},"x":"` + strings.Repeat("x", Kept) + `"}`, 0},
+		{"in metadata", "application/json", `{"metadata":{"usage":{"total_tokens":7}}}`, 0},
+		{"in an array", "application/json", `{"prompt_logprobs":[{"usage":{"total_tokens":7}}]}`, 0},
+		{"in an array of usage", "application/json", `{"usage":[{"total_tokens":7}]}`, 0},
+		{"in an array of documents", "application/json", `[{"usage":{"total_tokens":7}}]`, 0},
+		{"in details", "application/json", `{"usage":{"details":{"total_tokens":7}}}`, 0},
+		{"in a message of a document", "application/json", `{"message":{"usage":{"total_tokens":7}}}`, 0},
+		{"in the delta of a stream", "text/event-stream", "data: {\"delta\":{\"usage\":{\"total_tokens\":7}}}\n\n", 0},
+		{"in the output of a stream", "text/event-stream", "data: {\"response\":{\"output\":{\"usage\":{\"total_tokens\":7}}}}\n\n", 0},
+		{"a key with an escaped quote", "application/json", `{"\"usage":{"total_tokens":7}}`, 0},
+		{"a longer key", "application/json", `{"` + strings.Repeat("x", 100) + `usage":{"total_tokens":7}}`, 0},
+		{"deeper than any memory", "application/json", strings.Repeat(`{"a":[`, 1<<20) + `{"usage":{"total_tokens":7}}`, 0},
+		{"an event that was cut off", "text/event-stream", "data: {\"a\":\"\n\ndata: \"usage\":{\"total_tokens\":7}}\n\n", 0},
 	} {
 		if n, known := read(tc.contentType, tc.body).Tokens(); n != tc.tokens || known {
 			t.Errorf("%s: %d tokens, known %v, want %d, unknown", tc.name, n, known, tc.tokens)
@@ -140,5 +162,50 @@ func TestUnknown(t *testing.T) {
 // TestSums adds what has no total, without overflow.
 func TestSums(t *testing.T) {
 	check(t, "", 1<<63-1, 0, `{"usage":{"input_tokens":9223372036854775807,"output_tokens":9223372036854775807}}`)
-	check(t, "", 3, 0, `{"usage":{"total_tokens":9},"again":{"usage":{"input_tokens":1,"output_tokens":2}}}`)
+	check(t, "", 3, 0, `{"usage":{"total_tokens":9},"usage":{"input_tokens":1,"output_tokens":2}}`)
+}
+
+// TestEnded wants the end of each form, and not a byte before.
+func TestEnded(t *testing.T) {
+	for _, tc := range []struct{ contentType, before, end string }{
+		{"application/json; charset=utf-8", `{"a":{"b":"}"}`, "}"},
+		{"text/event-stream", "data: {\"choices\":[\"[DONE]\"]}\n\ndata: [DONE", "]"},
+		{"text/event-stream", "data:[DONE", "]\r\n\r\n"},
+		{"text/event-stream", "data: {\"content\":\"message_stop\"}\n\ndata: {\"type\":\"message_stop\"", "}"},
+		{"text/event-stream", "event: message_stop\ndata: {", "}\n"},
+		{"text/event-stream", "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{}}", "}"},
+		{"text/event-stream", "data: {\"response\":{\"type\":\"response.failed\"},\"type\":\"response.incomplete\"", "}"},
+	} {
+		if read(tc.contentType, tc.before).Ended() {
+			t.Errorf("%q has ended", tc.before)
+		}
+		if !read(tc.contentType, tc.before, tc.end).Ended() {
+			t.Errorf("%q has not ended", tc.before+tc.end)
+		}
+	}
+	for _, body := range []string{"data: {\"choices\":[]}\n\n", "data: [DONE, no]\n\n", ": [DONE]\n\n", "event: message_stop\n\ndata: {}\n\n"} {
+		if read("text/event-stream", body).Ended() {
+			t.Errorf("%q has ended", body)
+		}
+	}
+	if read("application/x-ndjson", "{}\n").Ended() {
+		t.Error("the first of several documents is the end")
+	}
+}
+
+// TestContent counts what a model may have written in events, and not what stands around it.
+func TestContent(t *testing.T) {
+	for event, want := range map[string]int64{
+		`{"id":"chatcmpl-1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"12345678"}}]}`:    8,
+		`{"choices":[{"delta":{"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}}]}`: 9,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"1234"}}`:                         4,
+		`{"type":"response.output_text.delta","item_id":"msg_1","delta":"1234","obfuscation":"abcdefghijkl"}`:                        4,
+		`{"type":"response.created","response":{"instructions":"be kind","metadata":{"a":"b"}}}`:                                     0,
+		`{"input":{"id":"` + strings.Repeat("x", 1000) + `"}}`:                                                                       1000 - shortest,
+		`["12","34"]`: 4,
+	} {
+		if got := read("text/event-stream", "data: "+event+"\n\n").Content(); got != want {
+			t.Errorf("%d bytes of content in %s, want %d", got, event, want)
+		}
+	}
 }

@@ -80,6 +80,10 @@ func model(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"usage": {"total_tokens": 47}}`)
 	case "/not-found":
 		w.WriteHeader(http.StatusNotFound)
+	case "/unauthorized":
+		w.WriteHeader(http.StatusUnauthorized)
+	case "/sign-in":
+		http.Redirect(w, r, "https://sign-in.example", http.StatusFound)
 	case "/invalid":
 		h.Set("X-Tokens", "many")
 	case "/huge":
@@ -144,18 +148,18 @@ func TestCharge(t *testing.T) {
 		{"a connection that is cut", usage, proxied, "/abort", 0, "refunded"},
 		{"a status that refunds", header, proxied, "/busy", 0, "refunded"},
 		{"an error with usage", usage, proxied, "/error", 0, "refunded"},
-		{"another status", usage, proxied, "/not-found", 10, "unknown"},
+		{"another status that does not refund", usage + " refund_on 5xx", proxied, "/not-found", 10, "unknown"},
+		{"a status of 4xx", usage, proxied, "/not-found", 0, "refunded"},
 		{"another status that refunds", usage + " refund_on 404", proxied, "/not-found", 0, "refunded"},
 		{"an error that does not refund", usage + " refund_on 404", proxied, "/error", 47, "known"},
 		{"no upstream", usage, "reverse_proxy 127.0.0.1:1", "/", 0, "refunded"},
 		{"an error before the upstream", usage, "error 403", "/", 0, "refunded"},
 		{"a response that did not go upstream", usage, "respond ok", "/", 0, "refunded"},
 		{"a status that is replaced", header, proxied + " {\n@busy status 429\nhandle_response @busy {\nrespond ok 200\n}\n}", "/busy", 0, "refunded"},
-		{"a body that is replaced", usage, proxied + " {\nhandle_response {\nrespond ok 200\n}\n}", "/json", 10, "unknown"},
+		{"a body that is replaced", usage, proxied + " {\nhandle_response {\nrespond ok 200\n}\n}", "/json", 0, "refunded"},
 		{"a body that is copied", usage, proxied + " {\n@all status 2xx\nhandle_response @all {\ncopy_response\n}\n}", "/json", 43, "known"},
 		{"an error route", usage, "error 404\nhandle_errors {\nrespond \"{\\\"usage\\\":{\\\"total_tokens\\\":9}}\" 200\n}", "/", 0, "refunded"},
 		{"an upgrade", usage, proxied, "/upgrade", 10, "unknown"},
-		{"another upstream before", usage, "forward_auth " + addr + " {\nuri /header\n}\nrespond ok", "/", 10, "unknown"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := serve(t, charging(tc.charge, tc.directives))
