@@ -35,6 +35,8 @@ type reservedCharge struct {
 
 	atStart string             // what the placeholder was when the response started
 	body    *tokenusage.Reader // nil: it is not read
+
+	refunded bool // a later handler rejects the request
 }
 
 // newReservedCharge returns the charge of a zone, whose take is to be held.
@@ -156,6 +158,9 @@ func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
 
 // cost returns what the request is charged.
 func (r *reservedCharge) cost(status int) (n int64, how costing) {
+	if r.refunded {
+		return 0, costRefunded
+	}
 	sent, answered := upstreamStatus(r.repl)
 	if answered != 0 {
 		status = answered
