@@ -117,8 +117,13 @@ func (h *Handler) Provision(ctx caddy.Context) (err error) {
 		App: &h.app.requests, Store: h.app.store, Place: h.Place,
 		Reports: reports.Requests(h.log, &h.Handler, h.app.recorded),
 	}
-	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
-		h.app.served = true
+	for _, m := range ctx.Modules() {
+		switch m.CaddyModule().ID {
+		case "http":
+			h.app.served = true
+		case "http.handlers.reverse_proxy", "http.handlers.intercept":
+			h.requests.HandlesResponses = true
+		}
 	}
 
 	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it

@@ -50,6 +50,7 @@ func (e *Evaluation) Decide() error {
 		}
 		return err
 	}
+	e.taken, e.takes = e.takes, e.taken[:0] // shadows have takes of their own
 	if len(e.dryRuns) > 0 && !e.IsRejected() {
 		e.takeDryRuns()
 	}
@@ -218,6 +219,7 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 	now = e.Time()
 	e.now = limiter.At(now)
 	e.arrived = e.now
+	e.noteOrigins()
 	if len(e.concurrentKeys) > 0 {
 		now, failed = e.acquirePermits(now)
 	}
@@ -318,11 +320,7 @@ func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err e
 	if e.plain {
 		defer hideEncodings(e.HTTP)()
 	}
-	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
-		err = next.ServeHTTP(w, e.HTTP)
-	} else {
-		err = e.state.Serve(w, e.HTTP, e.first, next)
-	}
+	err = e.serveNext(w, next)
 	e.checkCredentials()
 	return err
 }

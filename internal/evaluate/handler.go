@@ -45,7 +45,10 @@ type Handler struct {
 	Store     takeStore
 	Settings  *response.Settings
 	Place     string // in a Caddyfile
-	Reports   *report.Requests
+
+	// HandlesResponses says that the handler is in a route that handles the response of another one.
+	HandlesResponses bool
+	Reports          *report.Requests
 }
 
 // A takeStore decides takes, and refunds them. It notes whether it has answered.

@@ -37,6 +37,8 @@ type reservedCharge struct {
 	copied  bool               // the response that started is the one of an upstream
 	text    bool               // its body is text or JSON
 	body    *tokenusage.Reader // nil: it is not read
+
+	refunded bool // a later handler rejects the request
 }
 
 // newReservedCharge returns the charge of a zone, whose take is to be held.
@@ -157,6 +159,9 @@ func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
 
 // cost returns what the request is charged.
 func (r *reservedCharge) cost(status int) (n int64, how costing) {
+	if r.refunded {
+		return 0, costRefunded
+	}
 	sent, answer := upstreamStatus(r.repl)
 	byUpstream := sent && (status == 0 || r.copied || answer == http.StatusSwitchingProtocols)
 	if status == 0 {

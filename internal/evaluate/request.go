@@ -24,6 +24,7 @@ import (
 type requestState struct {
 	response.State
 	rules         *zone.Snapshot
+	running       *Evaluation // of the handler whose next handlers run; nil: none
 	charges       []chargedCount
 	permits       []heldPermit    // until the response ends
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
@@ -46,6 +47,8 @@ type Evaluation struct {
 	progress
 
 	takes          []limiter.Take    // of the results whose rule counts, in the same order
+	taken          []limiter.Take    // the same, once they are decided
+	origins        []limiter.Origin  // of takes
 	keys           []zoneKey         // of the zones that limit the request
 	reserved       []*reserved       // of takes, those whose requests may not count
 	mayWait        []mayWait         // of takes, those that may wait for their turn
@@ -78,9 +81,12 @@ type progress struct {
 	previews bool             // nothing is taken: the request is explained
 	plain    bool             // the body of the response must not be compressed
 
+	outer *Evaluation // of the handler before, whose next handlers include this one
+
 	first         int // the index in state.Results of this handler's first result
 	firstPermit   int // the same in state.permits
 	firstAdaptive int // the same in state.adaptive
+	firstCharge   int // the same in state.charges
 }
 
 var evaluations = sync.Pool{New: func() any { return &Evaluation{decisions: rand.Uint32()} }}
@@ -95,7 +101,7 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	state, found := e.vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
-		e.firstPermit, e.firstAdaptive = len(state.permits), len(state.adaptive)
+		e.firstPermit, e.firstAdaptive, e.firstCharge = len(state.permits), len(state.adaptive), len(state.charges)
 	} else {
 		e.Repl.Map(h.App.placeholders(e.vars))
 	}
@@ -112,6 +118,7 @@ func (e *Evaluation) Release() {
 	e.Request = zone.Request{}
 	e.progress = progress{}
 	e.reading.Charges, e.reading.Concurrent = charges, concurrent
+	e.taken = emptied(e.taken)
 	e.takes, e.keys, e.reserved, e.mayWait = emptied(e.takes), emptied(e.keys), emptied(e.reserved), emptied(e.mayWait)
 	e.late, e.adaptive, e.concurrentKeys = emptied(e.late), emptied(e.adaptive), emptied(e.concurrentKeys)
 	e.mayApply, e.dryRuns, e.comparisons = emptied(e.mayApply), emptied(e.dryRuns), emptied(e.comparisons)

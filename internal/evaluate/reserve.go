@@ -19,6 +19,8 @@ type reserved struct {
 	counts *config.StatusSet
 	wait   time.Duration // for other reservations
 	store  takeStore
+
+	refunded bool // whatever the status is, because a later handler rejects the request
 }
 
 // addReserved makes the newest take a reserved one.
@@ -42,7 +44,7 @@ func (r *reserved) hold(e *Evaluation, take *limiter.Take) {
 // settle ends the reservation.
 func (r *reserved) settle(status int) {
 	ended := func() { r.store.Reservations().Settle(r.take.Rule.ID, r.take.Key) }
-	if r.counts.Has(status) {
+	if r.counts.Has(status) && !r.refunded {
 		ended()
 		return
 	}

@@ -16,7 +16,8 @@ type shadow struct {
 	take     limiter.Take // unless the rule blocks or is unlimited
 	reserved *reserved    // nil: the request counts, whatever its status is
 
-	late *reservedCharge // nil: what it takes is what it costs
+	late   *reservedCharge // nil: what it takes is what it costs
+	origin limiter.Origin  // of the take, unless reserved or late has it
 }
 
 func newShadow(found *zone.Reading, c *zone.Charge) shadow {
@@ -62,6 +63,9 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 	for i := range shadows {
 		switch r := &shadows[i].result; {
 		case r.Policy.Rule != nil:
+			if shadows[i].take.Origin == nil {
+				shadows[i].take.Origin = &shadows[i].origin
+			}
 			e.takes = append(e.takes, shadows[i].take)
 		case r.IsConcurrent():
 			_, _ = e.acquirePermit(r, concurrentKey{key: shadows[i].take.Key}, now) // the result has the error

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -74,11 +73,6 @@ func (e *Evaluation) enterQueues() {
 		}
 		if w.full {
 			e.takes[w.index].Wait = 0
-		}
-	}
-	for i := range e.takes {
-		if k := &e.takes[i]; k.Wait == 0 && k.Origin == nil {
-			k.Origin = new(limiter.Origin) // for a refund
 		}
 	}
 }
@@ -225,13 +219,11 @@ func (e *Evaluation) giveBackTurns() {
 }
 
 // refundOthers gives back what other takes have consumed for a client that has left: the request has
-// not reached the next handler. What a take that may wait has got at once from a lease stays consumed.
+// not reached the next handler.
 func (e *Evaluation) refundOthers() {
 	for i := range e.takes {
-		k := e.takes[i]
-		if k.Decision.OK && k.Decision.Turn == 0 {
-			k.Key = bytes.Clone(k.Key) // the request's buffer is used again
-			e.handler.Store.Refund(k, func() {})
+		if k := &e.takes[i]; k.Decision.Turn == 0 {
+			e.refund(k)
 		}
 	}
 }
