@@ -1,6 +1,7 @@
 // Package pathreading finds the ways in which servers may read the path of a request. Some decode
-// %2f to a slash and some keep it; some cut ";..." from segments; some merge "//", and some take
-// what follows it at the front for a host. A path in which none of these occurs has one reading.
+// %2f to a slash and some keep it; some cut ";..." from segments, and some end the path there, or at
+// %3f; some merge "//", and some take what follows it at the front for a host; to some, a front
+// controller such as /index.php is nothing. A path in which none of these occurs has one reading.
 package pathreading
 
 import (
@@ -18,8 +19,9 @@ const Most = 12
 // maxLength it bounds the time that readings take.
 const maxParts = 128
 
-// maxLength is the most bytes of a path that has several readings. The longest that are innocent
-// are names of objects in S3, of 1024 bytes that may all be encoded.
+// maxLength is the most bytes of a path that has several readings, and a quarter of what all of them
+// may have. The longest that are innocent are names of objects in S3, of 1024 bytes that may all be
+// encoded.
 const maxLength = 4096
 
 // The reasons why a path is refused. Clients that mean well send none of these: they remove dot
@@ -28,7 +30,7 @@ var (
 	ErrDotSegment = errors.New("the path has a dot segment: use it without")
 	ErrBackslash  = errors.New("the path has a backslash: use a path without")
 	ErrControl    = errors.New("the path has a control character: use a path without")
-	ErrTooMany    = errors.New("the path has too many readings: use fewer of %2f, ; and //")
+	ErrTooMany    = errors.New("the path has too many readings: use a shorter one, or fewer of %2f, ; and //")
 	ErrTooLong    = errors.New("the path has several readings and more than 4096 bytes: use a shorter one")
 )
 
@@ -36,7 +38,7 @@ var (
 type Path struct {
 	one     [1]Reading // the only reading, if there are no others
 	several []Reading
-	escaped string // with several readings
+	tokens  []byte // with several readings
 }
 
 // Read returns the readings of the path of u, or the reason why no server should get it. No path,
@@ -50,15 +52,16 @@ func Read(u *url.URL) (p Path, err error) {
 		return p, found.refused
 	}
 	// A RawPath is not in use unless it agrees with Path. Without one, no slash is encoded.
-	if !found.semicolon && !found.double && !hasEncodedSlash(u.RawPath) {
-		p.one[0].path = strings.ToLower(cmp.Or(u.Path, "/"))
+	path := strings.ToLower(cmp.Or(u.Path, "/"))
+	if !found.several && !hasEncodedSlash(u.RawPath) && !hasScript(path) {
+		p.one[0].path = path
 		return p, nil
 	}
 	if len(u.Path) > maxLength || len(u.RawPath) > maxLength {
 		return p, ErrTooLong
 	}
-	p.escaped = u.EscapedPath()
-	p.several, err = readings(bytes.ToLower(tokenize(p.escaped)))
+	p.tokens = tokenize(u.EscapedPath())
+	p.several, err = readings(bytes.ToLower(p.tokens))
 	return p, err
 }
 
@@ -72,8 +75,8 @@ func (p *Path) Readings() []Reading {
 
 // found is what a path has.
 type found struct {
-	refused                   error
-	escape, semicolon, double bool
+	refused         error
+	escape, several bool // an encoded %; a ; or ? or //
 }
 
 // classes are what single bytes mean. Most bytes of paths have none.
@@ -81,7 +84,7 @@ const (
 	classControl = 1 << iota
 	classBackslash
 	classPercent
-	classSemicolon
+	classEnd // of a path or segment, to some
 	classSlash
 )
 
@@ -89,7 +92,8 @@ var classes = func() (c [256]uint8) {
 	for i := range 0x20 {
 		c[i] = classControl
 	}
-	c[0x7f], c['\\'], c['%'], c[';'], c['/'] = classControl, classBackslash, classPercent, classSemicolon, classSlash
+	c[0x7f], c['\\'], c['%'], c['/'] = classControl, classBackslash, classPercent, classSlash
+	c[';'], c['?'] = classEnd, classEnd
 	return c
 }()
 
@@ -104,14 +108,14 @@ func scan(path string) (f found) {
 			f.refused = ErrBackslash
 		case classPercent:
 			f.escape = true
-		case classSemicolon:
-			f.semicolon = true
+		case classEnd:
+			f.several = true
 		case classSlash:
 			if i+1 == len(path) {
 				break
 			}
 			if next := path[i+1]; next == '/' {
-				f.double = true
+				f.several = true
 			} else if next == '.' && dots(path[i+1:]) {
 				f.refused = ErrDotSegment
 			}
@@ -123,13 +127,14 @@ func scan(path string) (f found) {
 	return f
 }
 
-// dots reports whether s begins with a segment of one or two dots, maybe with parameters.
+// dots reports whether s, which begins with a dot, begins with a segment of one or two dots, maybe
+// with parameters.
 func dots(s string) bool {
 	n := 1
 	if len(s) > 1 && s[1] == '.' {
 		n = 2
 	}
-	return len(s) == n || s[n] == '/' || s[n] == ';'
+	return len(s) == n || strings.IndexByte("/;?", s[n]) >= 0
 }
 
 // unescape decodes what it can.

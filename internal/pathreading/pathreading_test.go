@@ -27,17 +27,35 @@ func TestRead(t *testing.T) {
 		{"/@scope%2fName", []string{"/@scope/name", "/@scope%2fname"}},
 		{"/projects/a%2Fb/x", []string{"/projects/a/b/x", "/projects/a%2fb/x"}},
 		{"/login;a=1", []string{"/login", "/login;a=1"}},
-		{"/a;x/b;y", []string{"/a/b", "/a;x/b;y"}},
+		{"/a;x/b;y", []string{"/a/b", "/a;x/b;y", "/a"}},
 		{"/login%3ba", []string{"/login", "/login;a"}},
 		{"/bucket//key", []string{"/bucket/key", "/bucket//key"}},
 		{"//x/login", []string{"/login", "//x/login", "/x/login"}},
 		{"///x", []string{"/", "/x", "///x"}},
 		{"/%2flogin", []string{"/login", "//login", "/%2flogin"}},
-		{"/;a/login", []string{"/login", "//login", "/;a/login"}},
+		{"/;a/login", []string{"/login", "//login", "/;a/login", "/"}},
+
+		// To some servers, the path ends there.
+		{"/login;/x", []string{"/login", "/login/x", "/login;/x"}},
+		{"/login;a/b?q", []string{"/login", "/login/b", "/login;a/b"}},
+		{"/login%3fx/y", []string{"/login", "/login?x/y"}},
+		{"/a%3Fb%3fc;d", []string{"/a", "/a?b?c;d", "/a?b?c"}},
+		{"/login%3bx/y", []string{"/login/y", "/login;x/y"}}, // it does not end at an encoded semicolon
+
+		// To front controllers, their own name is nothing.
+		{"/index.phplogin", []string{"/index.phplogin", "/login"}},
+		{"/Index.PHP/Login", []string{"/index.php/login", "/login"}},
+		{"/%69ndex%2ephplogin", []string{"/index.phplogin", "/login"}},
+		{"/shop/app.php/login", []string{"/shop/app.php/login", "/shop/login"}},
+		{"/index.php", []string{"/index.php", "/"}},
+		{"/login/index.php/", []string{"/login/index.php/", "/login/"}},
+		{"/wp-login.php", []string{"/wp-login.php"}},
+		{"/a.php", []string{"/a.php"}},
+		{"/index.php%2flogin", []string{"/index.php/login", "/index.php%2flogin", "//login", "/login", "/%2flogin"}},
 
 		// Where a parameter ends depends on what is decoded first.
 		{"/login;%2fx", []string{"/login", "/login/x", "/login;/x", "/login;%2fx"}},
-		{"/;%2fx/login", []string{"/login", "//login", "//x/login", "/x/login", "/;/x/login", "/;%2fx/login"}},
+		{"/;%2fx/login", []string{"/login", "//login", "//x/login", "/x/login", "/;/x/login", "/;%2fx/login", "/"}},
 		{"/%6cogin;a%2fb", []string{"/login", "/login/b", "/login;a/b", "/login;a%2fb"}},
 		{"//h/a%2fb;c", []string{
 			"//h/a/b;c", "/h/a/b;c", "/a/b;c", "//h/a%2fb;c", "/h/a%2fb;c", "/a%2fb;c",
@@ -79,7 +97,9 @@ func TestReadRefuses(t *testing.T) {
 		"/api//../login": ErrDotSegment, "/a/%252e%252e/b": ErrDotSegment, "/a/..%252fb": ErrDotSegment, "/a/..%253b/b": ErrDotSegment,
 		"/a/.%252e": ErrDotSegment, `/a\b`: ErrBackslash, "/a%5cb": ErrBackslash, "/a%5C..%5cb": ErrBackslash, "/a%255cb": ErrBackslash,
 		"/a%00": ErrControl, "/a%0ab": ErrControl, "/a%7F": ErrControl, "/a%2500b": ErrControl, "/%01": ErrControl,
+		"/index.php../a": ErrDotSegment, "/index.php.%2fa": ErrDotSegment, "/a/..%3fb": ErrDotSegment,
 		"//h/a%2fb;c//d":                           ErrTooMany,
+		"//a%2fb;" + strings.Repeat("c", 3900):     ErrTooMany,
 		"/" + strings.Repeat(";", maxParts+1):      ErrTooMany,
 		"/;" + strings.Repeat("a", maxLength):      ErrTooLong,
 		"//" + strings.Repeat("%C3%A9", maxLength): ErrTooLong,

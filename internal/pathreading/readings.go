@@ -3,11 +3,12 @@ package pathreading
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // Tokens are the bytes of a decoded path, in which two bytes stand for what was encoded. They are
-// control characters, which no path with several readings has.
+// control characters, which no path with several readings has. A ? was encoded: it is in no path else.
 const (
 	encodedSlash     = 1
 	encodedSemicolon = 2
@@ -35,7 +36,8 @@ func tokenize(escaped string) []byte {
 }
 
 // A part is a token that servers read differently, and the text behind it that they read alike. Of
-// the slashes, those are parts that follow another, and the first behind a semicolon.
+// the slashes, those are parts that follow another, and the first behind a semicolon. Of the question
+// marks, the first is.
 type part struct {
 	mark byte // 0: none, at the start
 	text []byte
@@ -43,12 +45,17 @@ type part struct {
 
 // splitParts returns the parts of tokens, or nil if there are too many.
 func splitParts(tokens []byte) (parts []part) {
-	mark, start, parameter := byte(0), 0, false
+	mark, start, parameter, question := byte(0), 0, false, false
 	for i, t := range tokens {
 		switch t {
 		case encodedSlash:
 		case ';', encodedSemicolon:
 			parameter = true
+		case '?':
+			if question {
+				continue
+			}
+			question = true
 		case '/':
 			if !parameter && (i == 0 || tokens[i-1] != '/' && tokens[i-1] != encodedSlash) {
 				continue
@@ -66,55 +73,94 @@ func splitParts(tokens []byte) (parts []part) {
 	return append(parts, part{mark, tokens[start:]})
 }
 
-// An authority is what a server takes for a host, as in a URL, and so for no part of the path.
-type authority uint8
+// A front is what a server takes for no part of the path: a host, as in a URL, or a script that
+// answers for the whole site.
+type front uint8
 
 const (
-	noAuthority      authority = iota
-	behindSlashes              // what is behind all slashes at the front, up to the next
-	upToRawSlash               // the same, up to the next before anything is decoded
-	behindTwoSlashes           // the same behind two; if there are more, it is empty
+	noFront          front = iota
+	behindSlashes          // a host behind all slashes at the front, up to the next
+	upToRawSlash           // the same, up to the next before anything is decoded
+	behindTwoSlashes       // the same behind two; if there are more, it is empty
+	script                 // the first segment that begins with a name in .php, up to that
 )
 
-// remove returns tokens without the authority. It ends at an encoded slash, too, if that is a slash,
+// remove returns tokens without the front. A host ends at an encoded slash, too, if that is a slash,
 // unless it is found before anything is decoded.
-func (a authority) remove(tokens []byte, slash bool) []byte {
-	switch a {
-	case noAuthority:
+func (f front) remove(tokens []byte, slash bool) []byte {
+	switch f {
+	case noFront:
 		return tokens
 	case behindTwoSlashes:
 		return tokens[2:]
+	case script:
+		start, end := scriptIn(tokens)
+		return slices.Concat(tokens[:start], bytes.TrimPrefix(tokens[end:], []byte("/")))
 	}
 	rest := bytes.TrimLeft(tokens, "/")
 	for i, t := range rest {
-		if isSlash(t, slash && a == behindSlashes) {
+		if isSlash(t, slash && f == behindSlashes) {
 			return rest[i:]
 		}
 	}
 	return []byte("/")
 }
 
-// in reports whether a server may find a in a path.
-func (a authority) in(tokens []byte) bool {
-	switch a {
+// in reports whether a server may find f in a path.
+func (f front) in(tokens []byte) bool {
+	switch f {
 	case behindSlashes, upToRawSlash:
 		return bytes.HasPrefix(tokens, []byte("//"))
 	case behindTwoSlashes:
 		return bytes.HasPrefix(tokens, []byte("///"))
+	case script:
+		_, end := scriptIn(tokens)
+		return end > 0
 	}
 	return true
+}
+
+// scriptIn returns where a script is that answers for what is behind it: Symfony and others take both
+// /index.php/login and /index.phplogin for /login. Without anything behind it, only an index is a
+// front controller. end is 0 if there is none.
+func scriptIn[T string | []byte](path T) (start, end int) {
+	const extension = ".php"
+	for i := 0; i+len(extension) <= len(path); i++ {
+		switch {
+		case path[i] == '/' || path[i] == encodedSlash:
+			start = i + 1
+		case path[i] == '.' && strings.EqualFold(string(path[i:i+len(extension)]), extension) && start > 0:
+			end = i + len(extension)
+			if strings.Trim(string(path[end:]), "/") != "" || strings.EqualFold(string(path[start:i]), "index") {
+				return start, end
+			}
+			return 0, 0
+		}
+	}
+	return 0, 0
+}
+
+// hasScript reports whether a decoded path in lower case has a script that may be a front.
+func hasScript(path string) bool {
+	if !strings.Contains(path, ".php") {
+		return false
+	}
+	_, end := scriptIn(path)
+	return end > 0
 }
 
 // isSlash reports whether a token is a slash to a server that decodes them, or not.
 func isSlash(t byte, decodes bool) bool { return t == '/' || decodes && t == encodedSlash }
 
-// A cut is what a server removes from segments.
+// A cut is what a server removes from segments, or from the end.
 type cut uint8
 
 const (
 	cutNothing cut = iota
 	cutRaw         // from a semicolon to the next slash, before it decodes
 	cutDecoded     // the same after it has decoded
+	cutToEnd       // from a semicolon to the end of the path, before it decodes
+	cutQuery       // from a question mark to the end, after it has decoded
 )
 
 // A Reading is one way to read a path.
@@ -126,45 +172,70 @@ type Reading struct {
 
 // A variant is how a server comes to its reading.
 type variant struct {
-	authority authority
-	cut       cut
-	slash     bool // an encoded slash is a slash; else it is the characters %2f
-	merge     bool // several slashes in a row are one
+	front front
+	cut   cut
+	slash bool // an encoded slash is a slash; else it is the characters %2f
+	merge bool // several slashes in a row are one
 }
 
 // readings returns the distinct readings of tokens.
 func readings(tokens []byte) (all []Reading, _ error) {
 	encoded := bytes.IndexByte(tokens, encodedSlash) >= 0
+	room := 4 * maxLength // for the texts of all
 	scratch := make([]byte, 0, 3*len(tokens))
-	for _, a := range [...]authority{noAuthority, behindSlashes, upToRawSlash, behindTwoSlashes} {
+	add := func(r *Reading) (double bool, _ error) {
+		scratch, double = r.build(scratch[:0], r.encoded())
+		if contains(all, scratch) {
+			return double, nil
+		}
+		if room -= len(scratch); room < 0 || len(all) == Most {
+			return double, ErrTooMany
+		}
+		r.path = string(scratch)
+		if r.front == script && scan(r.path).refused != nil {
+			return double, ErrDotSegment
+		}
+		all = append(all, *r)
+		return double, nil
+	}
+	for _, f := range [...]front{noFront, behindSlashes, upToRawSlash, behindTwoSlashes, script} {
 		for _, slash := range [...]bool{true, false} {
-			if !a.in(tokens) || !slash && !encoded {
+			if !f.in(tokens) || !slash && !encoded {
 				continue
 			}
-			parts := splitParts(a.remove(tokens, slash))
+			parts := splitParts(f.remove(tokens, slash))
 			if parts == nil {
 				return nil, ErrTooMany
 			}
-			for _, c := range [...]cut{cutNothing, cutRaw, cutDecoded} {
-				r := Reading{parts: parts, variant: variant{authority: a, cut: c, slash: slash}}
-				var double bool
-				if scratch, double = r.build(scratch[:0], r.encoded()); !contains(all, scratch) {
-					r.path = string(scratch)
-					all = append(all, r)
+			for _, c := range cutsIn(parts) {
+				r := Reading{parts: parts, variant: variant{front: f, cut: c, slash: slash}}
+				double, err := add(&r)
+				if r.merge = double; double && err == nil {
+					_, err = add(&r)
 				}
-				if r.merge = double; double {
-					if scratch, _ = r.build(scratch[:0], r.encoded()); !contains(all, scratch) {
-						r.path = string(scratch)
-						all = append(all, r)
-					}
-				}
-				if len(all) > Most {
-					return nil, ErrTooMany
+				if err != nil {
+					return nil, err
 				}
 			}
 		}
 	}
 	return all, nil
+}
+
+// cutsIn returns the cuts that servers may make in a path.
+func cutsIn(parts []part) []cut {
+	has := func(mark byte) bool { return slices.ContainsFunc(parts, func(p part) bool { return p.mark == mark }) }
+	cuts := []cut{cutNothing}
+	if has(';') {
+		cuts = append(cuts, cutRaw, cutToEnd)
+	}
+	if has(';') || has(encodedSemicolon) {
+		cuts = append(cuts, cutDecoded)
+	}
+	if has('?') {
+		cuts = append(cuts, cutQuery)
+	}
+	return cuts
 }
 
 // contains reports whether one of the readings has a path.
@@ -194,14 +265,16 @@ func (r *Reading) build(b []byte, encoded string) (_ []byte, double bool) {
 		slash := false
 		switch p.mark {
 		case '/':
-			inside, slash = false, true
+			inside, slash = inside && r.cut >= cutToEnd, true
 		case encodedSlash:
 			slash = r.slash
 			inside = inside && !(r.cut == cutDecoded && slash)
 		case ';':
-			inside = inside || r.cut != cutNothing
+			inside = inside || r.cut != cutNothing && r.cut != cutQuery
 		case encodedSemicolon:
 			inside = inside || r.cut == cutDecoded
+		case '?':
+			inside = inside || r.cut == cutQuery
 		}
 		if inside {
 			continue
@@ -215,6 +288,8 @@ func (r *Reading) build(b []byte, encoded string) (_ []byte, double bool) {
 			b = append(b, encoded...)
 		case p.mark == '/':
 			b = append(b, '/')
+		case p.mark == '?':
+			b = append(b, '?')
 		case p.mark != 0:
 			b = append(b, ';')
 		}
@@ -243,7 +318,7 @@ func (r *Reading) Escaped() string {
 
 // Put makes a reading of p, which has several, the path of u. The case is that of the request.
 func (p *Path) Put(r *Reading, u *url.URL) {
-	whole := Reading{parts: splitParts(r.authority.remove(tokenize(p.escaped), r.slash)), variant: r.variant}
+	whole := Reading{parts: splitParts(r.front.remove(p.tokens, r.slash)), variant: r.variant}
 	path, _ := whole.build(nil, r.encoded())
 	u.Path, u.RawPath = string(path), ""
 	if r.slash {

@@ -34,6 +34,31 @@ var servers = map[string]func(escaped string) (path string, ok bool){
 		p, ok := decodedButSlashes(p)
 		return withoutParameters(p), ok
 	},
+	"end at a semicolon, decode": func(p string) (string, bool) {
+		p, _, _ = strings.Cut(p, ";")
+		return decoded(p)
+	},
+	"end at a semicolon, keep slashes": func(p string) (string, bool) {
+		p, _, _ = strings.Cut(p, ";")
+		return decodedButSlashes(p)
+	},
+	"decode, end at a question mark": func(p string) (string, bool) {
+		p, ok := decoded(p)
+		p, _, _ = strings.Cut(p, "?")
+		return p, ok
+	},
+	"keep slashes, end at a question mark": func(p string) (string, bool) {
+		p, ok := decodedButSlashes(p)
+		p, _, _ = strings.Cut(p, "?")
+		return p, ok
+	},
+	"front controller": func(p string) (string, bool) {
+		p, ok := decoded(p)
+		if rest, is := strings.CutPrefix(p, "/index.php"); is {
+			p = "/" + strings.TrimPrefix(rest, "/")
+		}
+		return p, ok
+	},
 	"authority":               func(p string) (string, bool) { return decoded(afterAuthority(p)) },
 	"authority, keep slashes": func(p string) (string, bool) { return decodedButSlashes(afterAuthority(p)) },
 	"authority, cut":          func(p string) (string, bool) { return decoded(withoutParameters(afterAuthority(p))) },
@@ -76,6 +101,7 @@ func afterAuthority(p string) string {
 func FuzzReadings(f *testing.F) {
 	for _, path := range []string{
 		"/login;%2fx", "//x/login", "/a%2fb%3bc;d//e", "/@scope%2fname", "/%2f/;a%2fb/", "//h%2fx/a;b", "/a/..;/b", "///;/%2F%3B",
+		"/login;a/b", "/login%3fx/y", "/a;b%3Fc/%2f", "/index.phplogin", "/index.php%2flogin", "/index.php//a", "/index.php;x/a",
 	} {
 		f.Add(path)
 	}
@@ -99,7 +125,7 @@ func FuzzReadings(f *testing.F) {
 		}
 		for _, r := range readings {
 			for segment := range strings.SplitSeq(r, "/") {
-				if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
+				if segment = segment[:strings.IndexAny(segment+";", ";?")]; segment == "." || segment == ".." {
 					t.Errorf("%q has the reading %q, which needs cleaning", path, r)
 				}
 			}
