@@ -36,7 +36,7 @@ func (s *requestState) releasePermits(first int) {
 // boundPermits has the permits of this handler released when the response has ended, or when they were
 // held for the longest time. By default, a stream is no reason to release them.
 func (e *Evaluation) boundPermits() {
-	if e.state == nil || len(e.state.permits) <= e.firstPermit {
+	if e.previews || e.state == nil || len(e.state.permits) <= e.firstPermit {
 		return
 	}
 	s, first, now := e.state, e.firstPermit, time.Now()

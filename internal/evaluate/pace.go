@@ -23,8 +23,10 @@ var (
 	}
 )
 
-// holdsPlaces reports whether the zones of this handler count requests at once.
-func (e *Evaluation) holdsPlaces() bool { return len(e.concurrentKeys)+len(e.adaptive) > 0 }
+// holdsPlaces reports whether the zones of this handler count the request among those at once.
+func (e *Evaluation) holdsPlaces() bool {
+	return !e.previews && len(e.concurrentKeys)+len(e.adaptive) > 0
+}
 
 // awaitBody waits for the body before the request takes a place, as the upstream can do nothing
 // without it. It refuses a request whose body does not come.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -147,8 +148,8 @@ func TestStalledClientsAreCut(t *testing.T) {
 	})
 	for _, limit := range []string{"key static\n concurrent 20", "adaptive {\n max 100\n }"} {
 		t.Run(limit[:8], func(t *testing.T) {
-			t.Parallel()
-			g := serveWith(t, "servers {\n protocols h1 h2c\n}", "rate_limit {\n zone z {\n "+limit+"\n }\n}\nreverse_proxy "+addr)
+			g := newGateway(t)
+			g.mustLoad(strings.Replace(g.caddyfile("", "rate_limit {\n zone z {\n "+limit+"\n }\n}\nreverse_proxy "+addr), "protocols h1", "protocols h1 h2c", 1))
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			slow := g.opened("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + string(large[:70_000]))
