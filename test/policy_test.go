@@ -45,6 +45,10 @@ var policy = []struct {
 		},
 		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
 	}, {
+		packages: module + "/internal/pace",
+		allow:    []string{"github.com/caddyserver/caddy/v2/modules/caddyhttp"},
+		reason:   "how slow a client may be depends on no limit",
+	}, {
 		packages: module + "/internal/adaptive",
 		allow:    []string{"github.com/failsafe-go/failsafe-go/adaptivelimiter"},
 		reason:   "what an upstream can take is learned from latencies alone",
@@ -289,8 +293,8 @@ var policy = []struct {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency",
-			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent",
-			module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
+			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/pace",
+			module + "/internal/recent", module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
 			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
