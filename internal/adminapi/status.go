@@ -20,12 +20,39 @@ type Status struct {
 	Emergency Emergency   `json:"emergency"`
 }
 
-// An UntrustedProxy is what seems to be a proxy and is not trusted, so that a zone counts all of its
-// clients as one.
+// An UntrustedProxy is what seems to be a proxy whose clients Caddy does not know, so that a zone
+// counts all of them as one.
 type UntrustedProxy struct {
 	Zone    string `json:"zone"`
 	Address string `json:"address"` // of the proxy
 	Header  string `json:"header"`  // by which it says for whom it forwards
+
+	// Cause is why Caddy does not know its clients: untrusted, header_not_read or no_client_address.
+	Cause ProxyCause `json:"cause"`
+}
+
+// A ProxyCause is why Caddy does not know the clients of a proxy.
+type ProxyCause string
+
+// The causes.
+const (
+	UntrustedPeer   ProxyCause = "untrusted"
+	HeaderNotRead   ProxyCause = "header_not_read"
+	NoClientAddress ProxyCause = "no_client_address"
+)
+
+// Text returns what is wrong, and the remedy.
+func (c ProxyCause) Text() string {
+	switch c {
+	case HeaderNotRead:
+		return "a trusted proxy sends the client's address in a header that Caddy does not read, so the zone counts all of its " +
+			"clients as one: use client_ip_headers with that header in the global option servers"
+	case NoClientAddress:
+		return "the header of a trusted proxy has no address of a client, so the zone counts all of its clients as one: use a " +
+			"proxy that sends the client's address, which must not be among trusted_proxies"
+	}
+	return "what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use trusted_proxies and " +
+		"trusted_proxies_strict in the global option servers"
 }
 
 // A Mismatch is a zone that another node defines differently.

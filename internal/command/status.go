@@ -90,8 +90,7 @@ func printHealth(t *table, s *adminapi.Status) {
 func printStatus(t *table, s *adminapi.Status) {
 	printHealth(t, s)
 	if p := s.UntrustedProxy; p != nil {
-		t.row("untrusted proxy", fmt.Sprintf("%s sends %s, and zone %s counts all of its clients as one: use trusted_proxies",
-			p.Address, p.Header, p.Zone))
+		t.row("proxy", fmt.Sprintf("%s sends %s to zone %s: %s", p.Address, p.Header, p.Zone, p.Cause.Text()))
 	}
 	t.row("counts", s.Store)
 	t.row("nodes", s.Nodes)

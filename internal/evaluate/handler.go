@@ -30,6 +30,7 @@ type App struct {
 
 	// UntrustedProxy is the first one that was noticed, nil if there was none.
 	UntrustedProxy atomic.Pointer[adminapi.UntrustedProxy]
+	edges          edges
 
 	unknownTiers     unknownTiers
 	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt

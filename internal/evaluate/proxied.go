@@ -37,17 +37,38 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 		return
 	}
 	client, known, _ := zone.ClientAddr(e.HTTP)
-	if !known || !e.isUntrustedProxy(client) {
+	if !known || client != peerAddr(e.HTTP) {
 		return
+	}
+	cause := adminapi.UntrustedPeer
+	if trusted, _ := caddyhttp.GetVar(e.HTTP.Context(), caddyhttp.TrustedProxyVarKey).(bool); trusted {
+		cause, header = causeOfTrusted(e.HTTP, header)
+	} else if !e.isUntrustedProxy(client) {
+		if header = edgeHeader(e.HTTP.Header); header == "" || !e.handler.App.edges.isEdge(client, e.HTTP.Header.Get(header)) {
+			return
+		}
 	}
 	e.handler.Reports.Addresses.UntrustedProxies.Add(1)
 	if e.handler.App.UntrustedProxy.Load() != nil {
 		return
 	}
-	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: client.String(), Header: header}
+	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: client.String(), Header: header, Cause: cause}
 	if e.handler.App.UntrustedProxy.CompareAndSwap(nil, found) {
-		e.handler.Reports.UntrustedProxy(reported(z), found.Address, header)
+		e.handler.Reports.UntrustedProxy(reported(z), found)
 	}
+}
+
+// causeOfTrusted returns why Caddy does not know the client of a trusted proxy, and the header that
+// it is about. The request has a header.
+func causeOfTrusted(r *http.Request, header string) (adminapi.ProxyCause, string) {
+	if server, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
+		for _, name := range server.ClientIPHeaders {
+			if r.Header.Get(name) != "" {
+				return adminapi.NoClientAddress, name
+			}
+		}
+	}
+	return adminapi.HeaderNotRead, header
 }
 
 // forwardingHeaders are what proxies and CDNs send.

@@ -49,6 +49,10 @@ func (t *Template) Doubt() error {
 			return fmt.Errorf("{%s} usually has a new value on each request, and then no request is ever limited: use a "+
 				"value that a client keeps, such as {client_ip}", name)
 		}
+		if isAddressHeader(name) || strings.EqualFold(name, headerPrefix+"Forwarded") {
+			return fmt.Errorf("{%s} is what the client has sent, unless a proxy replaces it, and with each value of it a "+
+				"client gets a new count: use {client_ip}, and trusted_proxies in the global option `servers` for your proxies", name)
+		}
 		if field, ok := strings.CutPrefix(name, headerPrefix); ok && strings.ContainsAny(field, "_.") {
 			return fmt.Errorf("{%s} is usually missing, because Caddy removes headers with underscores or dots: use a "+
 				"hyphen, or `expected_underscore_headers` or `expected_dot_headers` in the global option `servers`", name)

@@ -3,6 +3,7 @@ package report
 import (
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
@@ -38,10 +39,8 @@ func (l *Requests) WithoutKey(z Zone, key string) {
 }
 
 // UntrustedProxy warns that a zone counts the clients of a proxy as one, by the address of that.
-func (l *Requests) UntrustedProxy(z Zone, address, header string) {
-	l.Warn("what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use trusted_proxies and "+
-		"trusted_proxies_strict in the global option servers",
-		z.fields(zap.String("remote_ip", address), zap.String("header", header))...)
+func (l *Requests) UntrustedProxy(z Zone, found *adminapi.UntrustedProxy) {
+	l.Warn(found.Cause.Text(), z.fields(zap.String("remote_ip", found.Address), zap.String("header", found.Header))...)
 }
 
 // UnknownPlaceholder reports that nothing provides a placeholder of a zone, after a number of

@@ -78,6 +78,32 @@ func TestUntrustedProxy(t *testing.T) {
 	}
 }
 
+// TestProxyWhoseClientsAreUnknown sends what proxies forward that are trusted, but name no client that
+// Caddy reads, and what an edge of a CDN with a public address forwards. Each has a text of its own.
+func TestProxyWhoseClientsAreUnknown(t *testing.T) {
+	const site = "rate_limit {\nzone address {\nkey {client_ip}\nlimit 100/1h\n}\n}\nrespond ok"
+	for name, test := range map[string]struct {
+		header, cause string
+	}{
+		"another header":  {"X-Real-IP: 203.0.113.7", "header_not_read"},
+		"no address":      {"X-Forwarded-For: {http.request.client_ip}", "no_client_address"},
+		"a trusted one":   {"X-Forwarded-For: 127.0.0.9", "no_client_address"},
+		"one that is fit": {"X-Forwarded-For: 203.0.113.7", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGateway(t)
+			g.mustLoad(strings.Replace(g.caddyfile("", site), "trusted_proxies static 127.0.0.0/8",
+				"trusted_proxies static 127.0.0.0/8\n\t\ttrusted_proxies_strict", 1))
+			g.get("/", test.header).is(200)
+			status := g.admin("GET", "/rate_limit/status", "").body
+			if test.cause == "" && strings.Contains(status, "untrusted_proxy") ||
+				test.cause != "" && !strings.Contains(status, `"cause":"`+test.cause+`"`) {
+				t.Errorf("the status = %s, want the cause %q", status, test.cause)
+			}
+		})
+	}
+}
+
 // TestAllowThatClientsCanWrite checks that a configuration in which clients can write an allowed
 // address is warned about when it starts, and that one in which they cannot is not.
 func TestAllowThatClientsCanWrite(t *testing.T) {

@@ -75,7 +75,7 @@ export function Health({ snapshot, fleet, live, now }) {
     ${items.map((i) => html`<li class=${i.ok ? "ok" : "wrong"}><span class="name">${i.name}</span>
       <strong>${live ? i.value : "–"}</strong><span class="more">${live ? i.more : "unknown"}</span></li>`)}
     ${status.untrusted_proxy && html`<li class="wrong wide"><span class="name">Proxy</span><strong>${status.untrusted_proxy.address}</strong>
-      <span class="more">is not trusted: zone ${status.untrusted_proxy.zone} counts all of its clients as one</span></li>`}
+      <span class="more">${status.untrusted_proxy.cause === "untrusted" ? "is not trusted" : "sends no client address that Caddy reads"}: zone ${status.untrusted_proxy.zone} counts all of its clients as one</span></li>`}
   </ul>`;
 }
 
