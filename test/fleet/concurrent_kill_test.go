@@ -28,7 +28,7 @@ func TestPermitsOfKilledNode(t *testing.T) {
 	}))
 	defer upstream.Close()
 	nodes := nodetest.StartAll(t, 2, nodetest.InRedis(redistest.NewServer(t).Addr, "timeout 1s"),
-		"\trate_limit {\n\t\tzone z {\n\t\t\tkey static\n\t\t\tconcurrent 5\n\t\t}\n\t}\n\troute {\n\t\treverse_proxy "+
+		"\trate_limit {\n\t\tzone z {\n\t\t\tkey {client_ip}\n\t\t\tconcurrent 5\n\t\t}\n\t}\n\troute {\n\t\treverse_proxy "+
 			upstream.Listener.Addr().String()+"\n\t}\n")
 	hold := func(n *nodetest.Node) {
 		for range limit {
