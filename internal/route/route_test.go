@@ -26,7 +26,7 @@ func TestMatch(t *testing.T) {
 		{"", "/search", "GET", "/;a/search", true},
 		{"", "/search", "GET", "/search%2F", true},
 		{"", "/search", "GET", "/search/a", false},
-		{"", "/search", "GET", "/search;/a", false},
+		{"", "/search", "GET", "/search;/a", true},
 		{"", "/search", "GET", "/", false},
 		{"", "/search/", "GET", "/search", true},
 		{"", "/search/", "GET", "/search/", true},
