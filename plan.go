@@ -19,6 +19,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/membership"
 )
 
 // Plan implements adminapi.Running.
@@ -30,7 +31,7 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	now := time.Now()
 	inForce, left := planned.set.Compile(a.Version, nil, now)
 	zones := planned.planFrom(a.app, inForce, a.Snapshot)
-	if err := inForce.PlanKeys(ctx, a.app.store, usage.TopOf, a.Snapshot, zones); err != nil {
+	if err := inForce.PlanKeys(ctx, a.app.store, usage.TopOf, a.Snapshot, planned.redis.MovedFrom(a.app.redis), zones); err != nil {
 		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
 	}
 	_, before := a.app.set.Compile(a.Version, nil, now)
@@ -113,7 +114,7 @@ func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.Planne
 		if z := &zones[i]; z.Change == adminapi.ZoneChanged {
 			was, is := old.definition(z.Zone), a.definition(z.Zone)
 			if !sameShared || !is.SameAs(was) { // most zones are the same at most reloads
-				z.Settings = old.fleetDefinition(was).Differences(a.fleetDefinition(is))
+				z.Settings = old.plannedDefinition(was).Differences(a.plannedDefinition(is))
 			}
 			if z.DryRun != "" {
 				z.Settings = append(z.Settings, "dry_run")
@@ -121,8 +122,18 @@ func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.Planne
 		}
 	}
 	return slices.DeleteFunc(zones, func(z adminapi.PlannedZone) bool {
-		return z.Change == adminapi.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset) == 0
+		return z.Change == adminapi.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset)+len(z.Masked) == 0
 	})
+}
+
+// plannedDefinition returns the definition of a zone for the fleet, with how closely it keeps to its limits.
+func (a *App) plannedDefinition(z *config.Zone) membership.Definition {
+	definition := a.fleetDefinition(z)
+	if definition != nil {
+		e := z.Enforcement.Or(a.DefaultSettings().Enforcement).Or(config.DefaultEnforcement)
+		definition["mode"], definition["on_outage"] = e.Mode, e.OnOutage
+	}
+	return definition
 }
 
 // logReload logs what a reload that has replaced the app old by a changes of the zones: a line for
@@ -136,7 +147,8 @@ func (a *App) logReload(old *App) {
 			used.Journal.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limits, Reset: z.Reset})
 		}
 		a.logger.Info("the reload has "+z.Change+" a zone", zap.String("zone", z.Zone), zap.Strings("settings", z.Settings),
-			zap.Strings("limits", limits), zap.Strings("counts_reset", z.Reset))
+			zap.Strings("limits", limits), zap.String("dry_run", z.DryRun), zap.Strings("masked", z.Masked),
+			zap.Strings("counts_reset", z.Reset))
 	}
 	was, is := old.rulesInForce().Version, a.rulesInForce().Version
 	if text := a.ruleStore.LeftBehind(old.ruleStore, was); text != "" && was.Lineage != is.Lineage {

@@ -28,6 +28,9 @@ const (
 	modeStrict = "strict"
 )
 
+// DefaultEnforcement is that of limits that set none.
+var DefaultEnforcement = Enforcement{modeLease, limiter.OutageLocal.String()}
+
 // parseOnOutage parses what decides requests in an outage. "" is the default.
 func parseOnOutage(name string) (limiter.OutageMode, error) {
 	m, err := limiter.ParseOutageMode(cmp.Or(name, limiter.OutageLocal.String()))

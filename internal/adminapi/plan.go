@@ -18,15 +18,18 @@ type PlannedZone struct {
 	Change   string         `json:"change"`             // ZoneAdded, ZoneRemoved or ZoneChanged
 	Settings []string       `json:"settings,omitempty"` // of a changed zone, as JSON names them
 	Limits   []PlannedLimit `json:"limits"`             // the same
-	DryRun   string         `json:"dry_run,omitempty"`  // such as "100% is now off"
+	DryRun   string         `json:"dry_run,omitempty"`  // such as "100% is now off"; of an added zone such as "100%"
+
+	// Masked are changes of the configuration without an effect, because rules decide in their place.
+	Masked []string `json:"masked,omitempty"`
 
 	// Reset is why counts would start from zero. Counts is how many of the keys that use the zone most on
 	// this node have such counts.
 	Reset  []string `json:"reset,omitempty"`
 	Counts int      `json:"counts,omitempty"`
 
-	// Above are the keys that would be above their new limit, among those that use the zone most on this
-	// node.
+	// Above are the keys that would be above their new limit, or at their limit when their dry run ends,
+	// among those that use the zone most on this node.
 	Above []PlannedKey `json:"above,omitempty"`
 }
 
@@ -45,12 +48,14 @@ const (
 	ZoneChanged = "changed"
 )
 
-// A PlannedKey is a key that has consumed more than its new limit.
+// A PlannedKey is a key that has consumed more than its new limit, or all of it in a dry run.
 type PlannedKey struct {
 	ShownKey
 
 	Limit    string `json:"limit"`
 	Consumed int64  `json:"consumed"` // events
+
+	DryRunEnds bool `json:"dry_run_ends,omitempty"` // requests of the key are rejected that a dry run admits
 }
 
 // A PlannedLimit is a limit in force that would change.

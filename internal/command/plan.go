@@ -69,6 +69,9 @@ func printPlan(t *table, p *adminapi.Plan) {
 		if z.DryRun != "" {
 			t.row("  dry run", z.DryRun)
 		}
+		for _, text := range z.Masked {
+			t.row("  masked", text+", but rules decide")
+		}
 		for _, text := range z.Reset {
 			t.row("  counts reset", text)
 		}
@@ -76,7 +79,11 @@ func printPlan(t *table, p *adminapi.Plan) {
 			t.row("  from zero", fmt.Sprintf("%d counts of the keys that use the zone most", z.Counts))
 		}
 		for _, k := range z.Above {
-			t.row("  above limit", fmt.Sprintf("%s has consumed %d of %s", shownKeyCell(&k.ShownKey), k.Consumed, k.Limit))
+			what := "  above limit"
+			if k.DryRunEnds {
+				what = "  dry run ends"
+			}
+			t.row(what, fmt.Sprintf("%s has consumed %d of %s", shownKeyCell(&k.ShownKey), k.Consumed, k.Limit))
 		}
 	}
 	for _, text := range p.Rules {

@@ -42,6 +42,14 @@ func parseWithPort(text string) (netip.Addr, bool) {
 	return ipset.ParseAddr(text)
 }
 
+// Masks reports whether keys may contain prefixes of addresses.
+func (t *Template) Masks() bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.read != nil && p.mask })
+}
+
+// MayBeMissing reports whether a request may have no key.
+func (t *Template) MayBeMissing() bool { return len(t.names) > 0 && !t.options.Lenient }
+
 // HasClientIP reports whether keys have the client's address as Caddy determines it.
 func (t *Template) HasClientIP() bool { return t.clientIP }
 

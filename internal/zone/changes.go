@@ -77,6 +77,11 @@ func countChanges(before, after *Zone) (changed []string) {
 			changed = append(changed, fmt.Sprintf("%s: %s is now %s", what, was, is))
 		}
 	}
+	addPrefix := func(family string, was, is int) {
+		if was != is {
+			changed = append(changed, fmt.Sprintf("ipv%s_prefix: %d is now %d, for IPv%[1]s clients only", family, was, is))
+		}
+	}
 	add("key", before.Key.String(), after.Key.String())
 	if before.missing.key != nil && after.missing.key != nil {
 		add("on_missing_key", before.missing.key.String(), after.missing.key.String())
@@ -86,8 +91,10 @@ func countChanges(before, after *Zone) (changed []string) {
 	if before.missing.limited && !after.missing.limited {
 		changed = append(changed, "on_missing_key: it has no limit of its own")
 	}
-	add("ipv4_prefix", fmt.Sprint(was.IPv4Prefix), fmt.Sprint(is.IPv4Prefix))
-	add("ipv6_prefix", fmt.Sprint(was.IPv6Prefix), fmt.Sprint(is.IPv6Prefix))
+	if before.masksAddresses() || after.masksAddresses() {
+		addPrefix("4", was.IPv4Prefix, is.IPv4Prefix)
+		addPrefix("6", was.IPv6Prefix, is.IPv6Prefix)
+	}
 	if before.Key.String() != after.Key.String() {
 		return changed // each count has another number, whatever else there is
 	}
@@ -106,6 +113,13 @@ func countChanges(before, after *Zone) (changed []string) {
 		}
 	}
 	return changed
+}
+
+// masksAddresses reports whether keys of z may be prefixes of addresses: its own, or their substitutes
+// if those are in use.
+func (z *Zone) masksAddresses() bool {
+	substitute := z.missing.key
+	return z.Key.Masks() || substitute != nil && substitute.Masks() && z.Key.MayBeMissing()
 }
 
 // keeps reports whether the counts of keys at e are among those with the numbers kept.

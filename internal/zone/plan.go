@@ -11,7 +11,9 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // Plan returns what changes for the zones if s comes in place of old, which has other zones. otherStore
@@ -30,12 +32,19 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 		switch {
 		case before[name] == nil:
 			z.Change = adminapi.ZoneAdded
+			if isDry[name] != dryRunOff {
+				z.DryRun = isDry[name]
+			}
 		case after[name] == nil:
 			z.Change = adminapi.ZoneRemoved
 		default:
-			z.Limits = changedLimits(old.limitTexts(name), s.limitTexts(name))
-			if was, is := wasDry[name], isDry[name]; was != is {
-				z.DryRun = was + " is now " + is
+			was, is := old.limitTexts(name), s.limitTexts(name)
+			z.Limits = changedLimits(was, is)
+			if wasDry[name] != isDry[name] {
+				z.DryRun = wasDry[name] + " is now " + isDry[name]
+			}
+			if old.changesZone(name) && s.changesZone(name) {
+				z.Masked = maskedChanges(old.configured(), s.configured(), name, was, is, z.DryRun != "")
 			}
 		}
 		plan = append(plan, z)
@@ -61,9 +70,12 @@ func (s *Snapshot) dryRunTexts() map[string]string {
 	return texts
 }
 
+// dryRunOff is the text of a zone without a dry run.
+const dryRunOff = "off"
+
 func shareText(percent string) string {
 	if percent == "0%" {
-		return "off"
+		return dryRunOff
 	}
 	return percent
 }
@@ -75,8 +87,8 @@ type limitPlace struct {
 	concurrent     bool // it is of requests at once
 }
 
-// limitTexts returns the limits of a zone in force, with their algorithms, and those of requests at
-// once.
+// limitTexts returns the limits of a zone in force, with their algorithms and enforcement, and those of
+// requests at once.
 func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
 	texts := make(map[limitPlace]string)
 	for _, e := range s.Zone(name).Limits {
@@ -88,6 +100,13 @@ func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
 	z, inForce := s.rulesOf(name)
 	for place := range inForce.endpoints {
 		e := &inForce.endpoints[place]
+		for _, tier := range append(z.tiers.all(), withoutKey) {
+			p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), missing: tier == withoutKey}
+			at := placement{endpoint: place, tier: tier}
+			if r := at.configured(inForce.endpoints); texts[p] != "" && r != nil && r.Rule != nil {
+				texts[p] += enforcementText(r.Rule)
+			}
+		}
 		for _, tier := range z.tiers.all() {
 			if r := e.concurrentRule(tier); r != nil && !inForce.countsInRest(place, tier) {
 				p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), concurrent: true}
@@ -96,6 +115,17 @@ func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
 		}
 	}
 	return texts
+}
+
+// enforcementText returns what is not the default of how closely the limit of r is kept to.
+func enforcementText(r *limiter.Rule) (text string) {
+	if r.Strict {
+		text = " mode strict"
+	}
+	if r.OnOutage != limiter.OutageLocal {
+		text += " on_outage " + r.OnOutage.String()
+	}
+	return text
 }
 
 // changedLimits returns the limits that differ, in a fixed order.
@@ -128,23 +158,23 @@ func compareBool(a, b bool) int {
 }
 
 // PlanKeys adds to a plan what happens to the keys that use the zones most, which top returns for a zone.
-// The zones of s have the handles of those of old. The error is that of the store.
+// The zones of s have the handles of those of old. otherStore is as in Plan. The error is that of the store.
 func (s *Snapshot) PlanKeys(ctx context.Context, store InspectedStore, top func(zone string) topkeys.View, old *Snapshot,
-	plan []adminapi.PlannedZone,
+	otherStore string, plan []adminapi.PlannedZone,
 ) error {
 	before, after := old.set.byName(), s.set.byName()
 	for i := range plan {
 		z := &plan[i]
-		was, is, all := before[z.Zone], after[z.Zone], false
-		if was == nil || len(z.Reset)+len(z.Limits) == 0 {
+		was, is := before[z.Zone], after[z.Zone]
+		if was == nil || len(z.Reset)+len(z.Limits) == 0 && z.DryRun == "" {
 			continue
 		}
 		view := top(z.Zone)
 		used := newUsedKeys(&view)
 		if len(z.Reset) > 0 {
-			z.Counts, all = countsReset(used, was, is)
+			z.Counts = removeReset(used, was, is, otherStore != "")
 		}
-		if is != nil && len(z.Limits) > 0 && !all {
+		if is != nil {
 			p := keyPlanner{store: store, old: old, zone: was, new: s, planned: is, now: time.Now()}
 			var err error
 			if z.Above, err = p.above(ctx, used); err != nil {
@@ -155,23 +185,33 @@ func (s *Snapshot) PlanKeys(ctx context.Context, store InspectedStore, top func(
 	return nil
 }
 
-// countsReset returns how many counts of keys in use are not those of is, which is in the place of was,
-// or nil. all says that no count of the zone is.
-func countsReset(used map[topkeys.ID]*usedKey, was, is *Zone) (n int, all bool) {
-	dropped := was.countIDs()
-	if is != nil {
-		kept := is.countIDs()
-		maps.DeleteFunc(dropped, func(id uint32, _ bool) bool { return kept[id] })
+// removeReset removes the keys from used whose counts are not those of is, which is in the place of was,
+// or nil. It returns how many there were. moved says that the store is another.
+func removeReset(used map[topkeys.ID]*usedKey, was, is *Zone, moved bool) (n int) {
+	counted, kept := was.countIDs(), make(map[uint32]bool)
+	if is != nil && !moved {
+		kept = is.countIDs()
 	}
-	if len(dropped) == 0 { // the store is another, or keys are made in another way
-		dropped, all = was.countIDs(), true
-	}
-	for id := range used {
-		if dropped[id.Rule] {
+	maps.DeleteFunc(used, func(id topkeys.ID, _ *usedKey) bool {
+		reset := counted[id.Rule] && !(kept[id.Rule] && is.makes([]byte(id.Key), was))
+		if reset {
 			n++
 		}
+		return reset
+	})
+	return n
+}
+
+// makes reports whether z makes a key that was has made. A digest may be of any key.
+func (z *Zone) makes(key []byte, was *Zone) bool {
+	if keytemplate.IsSubstitute(key) && z.missing.key != nil && was.missing.key != nil &&
+		z.missing.key.String() != was.missing.key.String() {
+		return false
 	}
-	return n, all
+	return slices.ContainsFunc(z.templates, func(t *keytemplate.Template) bool {
+		_, ok := t.TextOf(key)
+		return ok
+	})
 }
 
 // countIDs returns the numbers of the counts of z.
@@ -193,7 +233,8 @@ type keyPlanner struct {
 	now           time.Time
 }
 
-// above returns the keys in use that are above their new limits, the greatest use first.
+// above returns the keys in use that are above their new limits, or at the limit if their dry run ends,
+// the greatest use first.
 func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (keys []adminapi.PlannedKey, err error) {
 	counted := newCountedRules(p.planned, p.new.of(p.planned), "", p.now)
 	for _, k := range used {
@@ -205,9 +246,11 @@ func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (k
 		if err != nil {
 			return nil, err
 		}
-		if c := found.Count; c.Consumed > c.Limit {
+		c, ends := found.Count, p.endsDryRun([]byte(k.Key))
+		if c.Consumed > c.Limit || ends && (c.Consumed == c.Limit || k.rejected > 0 && c.Consumed > 0) {
 			keys = append(keys, adminapi.PlannedKey{
 				ShownKey: counted.show(k, p.old.set.showsKeys(p.zone.Name)), Limit: r.limit.String(), Consumed: c.Consumed,
+				DryRunEnds: ends,
 			})
 		}
 	}
@@ -215,6 +258,15 @@ func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (k
 		return cmp.Or(cmp.Compare(b.Consumed, a.Consumed), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Hash, b.Hash))
 	})
 	return keys, nil
+}
+
+// endsDryRun reports whether a key is in the dry run of the zone now and is not after the reload, at any
+// of the sites that share the zone.
+func (p *keyPlanner) endsDryRun(key []byte) bool {
+	dry := func(s *Snapshot, is bool) bool {
+		return slices.ContainsFunc(s.set.zonesCalled(p.zone.Name), func(z *Zone) bool { return s.of(z).dryRun.Includes(key) == is })
+	}
+	return dry(p.old, true) && dry(p.new, false)
 }
 
 // ruleOf returns the new rule of a count, nil if nothing counts there: at the same endpoint, for the tier

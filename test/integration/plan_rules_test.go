@@ -51,11 +51,12 @@ func TestPlanOfDryRun(t *testing.T) {
 	g := serve(t, strings.Replace(plannedSite, "limit 9/1h", "limit 9/1h\ndry_run", 1))
 	plan := g.plan(g.caddyfile("", plannedSite))
 	if got, want := fmt.Sprintf("%+v", plan.Zones), "[{Zone:user Change:changed Settings:[dry_run] Limits:[] DryRun:100% is now off "+
-		"Reset:[] Counts:0 Above:[]}]"; got != want {
+		"Masked:[] Reset:[] Counts:0 Above:[]}]"; got != want {
 		t.Errorf("the plan is\n%s\nwant\n%s", got, want)
 	}
 	g.admin("PATCH", "/rate_limit/rules", `{"zones": {"user": {"dry_run": "10%"}}}`).is(200)
-	if plan := g.plan(g.caddyfile("", plannedSite)); len(plan.Zones) > 0 {
+	if plan := g.plan(g.caddyfile("", plannedSite)); len(plan.Zones) != 1 ||
+		fmt.Sprint(plan.Zones[0].Masked, plan.Zones[0].Settings) != "[dry_run: 100% is now off] []" {
 		t.Errorf("the rules decide about the dry run, and the plan is %+v", plan.Zones)
 	}
 	g.admin("PATCH", "/rate_limit/rules", `{"zones": null}`).is(200)

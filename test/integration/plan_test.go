@@ -47,6 +47,7 @@ respond hello`
 
 // TestAdminPlan plans reloads and then does them: what is said of a reload is what it logs.
 func TestAdminPlan(t *testing.T) {
+	const closed = " mode strict on_outage closed"
 	for _, tc := range []struct {
 		name, from, to string
 		want           []string // of each zone
@@ -65,6 +66,14 @@ func TestAdminPlan(t *testing.T) {
 		}},
 		{"statuses", "limit 9/1h", "limit 9/1h\ncount_status 401", []string{"changed user [count_status] [] []"}},
 		{"cost", "limit 9/1h", "limit 9/1h\ncost 2", []string{"changed user [cost] [] []"}},
+		{"outage", "limit 9/1h", "limit 9/1h\non_outage closed\nmode strict", []string{
+			"changed user [mode on_outage] [the rest of the zone: 9/1h token_bucket is now 9/1h token_bucket" + closed + " " +
+				"the rest of the zone without a key: 3/1h token_bucket is now 3/1h token_bucket" + closed + " " +
+				"the rest of the zone tier pro: 20/1h token_bucket is now 20/1h token_bucket" + closed + " " +
+				"/search: 5/1h token_bucket is now 5/1h token_bucket" + closed + " " +
+				"/search without a key: 3/1h token_bucket is now 3/1h token_bucket" + closed + " " +
+				"/search tier pro: 5/1h token_bucket is now 5/1h token_bucket" + closed + "] []",
+		}},
 		{"key", "key {header.X-User}", "key {header.X-Customer}", []string{
 			"changed user [key] [] [key: {http.request.header.X-User} is now {http.request.header.X-Customer}]",
 		}},

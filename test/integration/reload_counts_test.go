@@ -28,7 +28,7 @@ func TestReloadSaysWhichCountsItDrops(t *testing.T) {
 		{"algorithm of an endpoint", "/search 5/1h", "/search 5/1h fixed_window",
 			"[user [algorithm of endpoint /search: token_bucket is now fixed_window]]"},
 		{"endpoint", "endpoint /search 5/1h\n", "", "[user [endpoint /search: it is not in the zone]]"},
-		{"prefix", "ipv6_prefix 56", "ipv6_prefix 64", "[user [ipv6_prefix: 56 is now 64]]"},
+		{"prefix", "ipv6_prefix 56", "ipv6_prefix 64", "[user [ipv6_prefix: 56 is now 64, for IPv6 clients only]]"},
 		{"substitute", "{client_ip} 3/1h", "{header.X-Device} 3/1h",
 			"[user [on_missing_key: {http.vars.client_ip} is now {http.request.header.X-Device}]]"},
 		{"limit of the substitute", "{client_ip} 3/1h", "{client_ip}", "[user [on_missing_key: it has no limit of its own]]"},

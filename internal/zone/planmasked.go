@@ -1,0 +1,33 @@
+package zone
+
+import (
+	"maps"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// changesZone reports whether the rules change limits or the dry run of a zone.
+func (s *Snapshot) changesZone(name string) bool { return s.Version.Document.Zones[name] != nil }
+
+// configured returns what would be in force without rules.
+func (s *Snapshot) configured() *Snapshot {
+	c, _ := s.set.Compile(&rules.Version{Document: new(rules.Document)}, nil, time.Now()) // there is nothing to leave out
+	return c
+}
+
+// maskedChanges says what differs of a zone between two configurations and has no effect, because rules
+// decide. was and is are its limits in force, and dryRun says that its dry run changes.
+func maskedChanges(before, after *Snapshot, name string, was, is map[limitPlace]string, dryRun bool) (texts []string) {
+	from, to := before.limitTexts(name), after.limitTexts(name)
+	changes := func(p limitPlace, _ string) bool { return was[p] != is[p] }
+	maps.DeleteFunc(from, changes)
+	maps.DeleteFunc(to, changes)
+	for _, l := range changedLimits(from, to) {
+		texts = append(texts, l.String())
+	}
+	if from, to := before.dryRunTexts()[name], after.dryRunTexts()[name]; from != to && !dryRun {
+		texts = append(texts, "dry_run: "+from+" is now "+to)
+	}
+	return texts
+}
