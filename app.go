@@ -78,9 +78,10 @@ type App struct {
 	applying       sync.Mutex // held while inForce changes
 	inForce        atomic.Pointer[zone.Snapshot]
 
-	mu          sync.Mutex              // guards the fields below
-	definitions map[string]*config.Zone // it does not change once all handlers are provisioned
-	handlersLog *report.Log             // of all handlers; nil: none is provisioned
+	mu           sync.Mutex // guards the fields below
+	processTexts map[processText]bool
+	definitions  map[string]*config.Zone // it does not change once all handlers are provisioned
+	handlersLog  *report.Log             // of all handlers; nil: none is provisioned
 }
 
 // emergencyMode is the hard limit in front of all zones of this process.
@@ -103,6 +104,9 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.requests.Emergency, a.requests.InRedis = emergencyMode, a.Redis != nil
 	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
+		return err
+	}
+	if err := a.noteProcessTexts(&a.App); err != nil {
 		return err
 	}
 	a.prepareSet()

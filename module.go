@@ -11,7 +11,8 @@
 //	routes.go     what the routes around the handlers show about zones and addresses;
 //	              unreached.go, which requests do not come to them
 //	rules.go      the rules in force
-//	plan.go       what a reload would change, and what it has changed
+//	plan.go       what a reload would change, and what it has changed; planexpand.go, which
+//	              placeholders of the process a plan may expand
 //	explain.go    what would happen to a request
 //	adminapi.go   what the admin API needs of the process and of the running configuration
 //	drain.go      what happens when Caddy begins to shut down
@@ -136,6 +137,9 @@ func (h *Handler) Provision(ctx caddy.Context) (err error) {
 	}
 	if err := h.provisionSettings(); err != nil {
 		return atPlace(h.Place, err)
+	}
+	if err := h.app.noteProcessTexts(&h.Handler); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Zones)) {
 		z, err := h.provisionZone(ctx, name, h.Zones[name])

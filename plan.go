@@ -51,6 +51,14 @@ func (a *App) compile(text []byte) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.checkProcessTexts(settings); err != nil {
+		return nil, err
+	}
+	for _, h := range found {
+		if err := a.checkProcessTexts(h.Handler); err != nil {
+			return nil, atPlace(h.Place, err)
+		}
+	}
 	planned := &App{App: *settings, logger: zap.NewNop()}
 	if err := planned.Check(); err != nil {
 		return nil, err

@@ -177,6 +177,38 @@ func TestAdminPlanRefuses(t *testing.T) {
 	}
 }
 
+// A plan tells nothing of the files and the environment of Caddy, in whatever setting it names them. What
+// the running configuration has of them may stay where it is.
+func TestPlanExpandsNothingOfTheProcess(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hunter2{x}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const site = "rate_limit {\nallow {env.FLEETLIMIT_OFFICE}\nzone user {\nkey {header.X-User}\nlimit 5/1h\n}\n}\nrespond ok"
+	t.Setenv("FLEETLIMIT_OFFICE", "198.51.100.7")
+	g := serve(t, site)
+	if plan := g.plan(g.caddyfile("", strings.Replace(site, "5/1h", "6/1h", 1))); len(plan.Zones) != 1 {
+		t.Errorf("with the allow of the running configuration: %+v, want one changed zone", plan)
+	}
+	handler := `{"apps": {"http": {"servers": {"a": {"routes": [{"handle": [{"handler": "rate_limit", %s}]}]}}}}}`
+	for _, placeholder := range []string{"{file." + secret + "}", "{env.FLEETLIMIT_OFFICE}", "{system.hostname}"} {
+		for _, config := range []string{
+			fmt.Sprintf(handler, `"deny": ["`+placeholder+`"]`),
+			fmt.Sprintf(handler, `"rate_limits": {"z": {"key": "`+placeholder+`", "limit": "1/1m"}}`),
+			fmt.Sprintf(handler, `"rate_limits": {"z": {"key": "static", "limit": "1/1m", "cost": "`+placeholder+`"}}`),
+			fmt.Sprintf(handler, `"rate_limits": {"z": {"key": "static", "limit": "1/1m", "reject_headers": {"X": "`+placeholder+`"}}}`),
+			`{"apps": {"rate_limit": {"redis": {"addresses": ["` + placeholder + `"]}}}}`,
+			`{"apps": {"rate_limit": {"redis": {"addresses": ["127.0.0.1:1"], "key_prefix": "` + placeholder + `"}}}}`,
+			`{"apps": {"rate_limit": {"rules": {"store": "postgres", "url": "` + placeholder + `"}}}}`,
+		} {
+			body := g.admin("POST", "/rate_limit/plan", config).is(400).body
+			if hostname, _ := os.Hostname(); strings.Contains(body, "hunter2") || strings.Contains(body, "198.51.100.7") || strings.Contains(body, `"`+hostname) {
+				t.Errorf("the plan of %s answers %s", config, body)
+			}
+		}
+	}
+}
+
 func TestPlanCommand(t *testing.T) {
 	g, s := serve(t, plannedSite), newShell(t)
 	write := func(site string) {
