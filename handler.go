@@ -9,7 +9,7 @@ import (
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e := h.requests.Begin(r)
-	err := e.Decide()
+	err := e.Decide(w)
 	switch {
 	case err != nil:
 		e.Rollback()

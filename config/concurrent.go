@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
@@ -29,4 +31,42 @@ func concurrentLine(n *int) subdirective.Line {
 		return parse(args)
 	}
 	return l
+}
+
+// The bounds of how long requests hold their places.
+const (
+	minHold        = time.Second
+	maxHold        = 30 * 24 * time.Hour
+	maxAfterCancel = time.Hour
+)
+
+// CheckHold refuses bounds of places that are out of range, or have no effect.
+func (z *Zone) CheckHold() error {
+	hold, after := time.Duration(z.MaxHold), time.Duration(z.HoldAfterCancel)
+	set := firstSet([]setting{{"max_hold", hold != 0}, {"hold_after_cancel", after != 0}})
+	switch {
+	case set == "":
+		return nil
+	case hold != 0 && (hold < minHold || hold > maxHold):
+		return ErrorIn(set, fmt.Errorf("max_hold is %v: use 1s to 30d", hold))
+	case after != 0 && (after < minHold || after > maxAfterCancel):
+		return ErrorIn("hold_after_cancel", fmt.Errorf("hold_after_cancel is %v: use 1s to 1h, such as 30s", after))
+	case !z.limitsAtOnce():
+		return ErrorIn(set, fmt.Errorf("%s is for `concurrent`, and the zone has none: use `concurrent` beside it, or no %[1]s", set))
+	}
+	return nil
+}
+
+// limitsAtOnce reports whether `concurrent` limits any requests of z.
+func (z *Zone) limitsAtOnce() bool {
+	tiers := func(all map[string]*Tier) bool {
+		for _, t := range all {
+			if t == nil || t.Concurrent > 0 { // nil: that of the app, which may have it
+				return true
+			}
+		}
+		return false
+	}
+	return z.Concurrent > 0 || z.Tier != nil && tiers(z.Tier.Tiers) ||
+		slices.ContainsFunc(z.Endpoints, func(e *Endpoint) bool { return e != nil && (e.Concurrent > 0 || tiers(e.Tiers)) })
 }

@@ -56,6 +56,16 @@ type Zone struct {
 	// the limit, or in place of one. 1 to 1000000000. Default: no such limit.
 	Concurrent int `json:"concurrent,omitempty"`
 
+	// Gives the place of a request among those at once back after this time, at the latest, though the
+	// request goes on. Default: 1h; streams of events and upgraded connections hold theirs until they
+	// end.
+	MaxHold caddy.Duration `json:"max_hold,omitempty"`
+
+	// Lets a request go on for up to this long after its client has hung up, and keeps its place until
+	// the upstream has answered. Without it, the upstream may work on while the client, which has its
+	// place back, sends the next request. Default: 0, and the request is cancelled at once.
+	HoldAfterCancel caddy.Duration `json:"hold_after_cancel,omitempty"`
+
 	// Limits the requests at once of all keys together to a number that the latency of the responses
 	// decides: it sheds load that the upstream cannot take, with 503. A zone with nothing else needs no
 	// key. Default: no such limit.

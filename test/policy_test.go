@@ -289,8 +289,8 @@ var policy = []struct {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency",
-			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/recent",
-			module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
+			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/pace",
+			module + "/internal/recent", module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
 			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},

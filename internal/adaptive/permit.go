@@ -18,6 +18,9 @@ type Permit struct {
 	sample   adaptivelimiter.Permit // for the learned limit; nil: none
 	started  bool                   // nothing is measured any more
 	released bool
+
+	idle      int  // how many of its reads and writes wait for the client
+	uncounted bool // it is not in flight meanwhile
 }
 
 // Begin begins to measure the latency: the request goes to the upstream.
@@ -71,16 +74,42 @@ func (p *Permit) Started(now time.Time, isWork, answered bool) {
 // Release ends the request. It has an effect once.
 func (p *Permit) Release() {
 	p.mu.Lock()
-	released := p.released
-	p.released = true
-	p.stopLocked(false)
-	p.mu.Unlock()
-	if released {
+	defer p.mu.Unlock()
+	if p.released {
 		return
 	}
-	p.limiter.mu.Lock()
-	defer p.limiter.mu.Unlock()
-	p.limiter.shares.end(p.key)
+	p.stopLocked(false)
+	p.countLocked(false)
+	p.released = true
+}
+
+// Idle notes that a read or write of the request begins, or ceases, to wait for the client. Meanwhile
+// the upstream does not work, and the request is not in flight. The two may come in another order.
+func (p *Permit) Idle(idle bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if idle {
+		p.idle++
+	} else {
+		p.idle--
+	}
+	p.countLocked(p.idle <= 0)
+}
+
+// countLocked counts the request among those in flight, or does not.
+func (p *Permit) countLocked(counts bool) {
+	if p.released || counts == !p.uncounted {
+		return
+	}
+	p.uncounted = !counts
+	l := p.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if counts {
+		l.shares.begin(p.key)
+	} else {
+		l.shares.end(p.key)
+	}
 }
 
 // Body returns the body from which the request is read. The latency counts from its end. If the

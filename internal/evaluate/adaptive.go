@@ -34,11 +34,31 @@ type adaptiveZone struct {
 type heldAdaptive struct {
 	limiter *adaptive.Limiter
 	permit  *adaptive.Permit
+	zone    *usage.Zone
+}
+
+// addAdaptive adds a permit that the request holds.
+func (s *requestState) addAdaptive(h heldAdaptive) {
+	s.held.Lock()
+	defer s.held.Unlock()
+	s.adaptive = append(s.adaptive, h)
+}
+
+// idle notes that the request begins, or ceases, to wait for its client.
+func (s *requestState) idle(idle bool) {
+	s.held.Lock()
+	defer s.held.Unlock()
+	for _, h := range s.adaptive {
+		h.permit.Idle(idle)
+	}
 }
 
 // addAdaptive adds a zone.
 func (e *Evaluation) addAdaptive(found *zone.Reading) {
 	a := adaptiveZone{zone: found.Zone, key: found.Key, text: found.Template, dryRun: found.DryRun}
+	if client := e.clientOf(found.Template, found.Key); client != nil {
+		a.key = client
+	}
 	if len(found.Charges)+len(found.Concurrent) == 0 {
 		a.counts = found.Zone.Usage.Counters("", "")
 	}
@@ -60,7 +80,7 @@ func (e *Evaluation) isOverloaded() bool {
 			e.releaseAdaptive()
 			return true
 		}
-		e.state.adaptive = append(e.state.adaptive, heldAdaptive{a.zone.Adaptive, permit})
+		e.state.addAdaptive(heldAdaptive{a.zone.Adaptive, permit, a.zone.Usage})
 		if !ok {
 			a.counts = nil
 			e.passOverloaded(a)
@@ -97,6 +117,8 @@ func (s *requestState) releaseAdaptive(first int) {
 	if len(s.adaptive) <= first {
 		return // an earlier end of the response has released them
 	}
+	s.held.Lock()
+	defer s.held.Unlock()
 	for _, h := range s.adaptive[first:] {
 		h.permit.Release()
 	}
@@ -115,7 +137,7 @@ func (e *Evaluation) measureLatency() {
 	s, r := e.state, e.HTTP
 	for _, h := range s.adaptive[e.firstAdaptive:] {
 		p := h.permit
-		if r.Body != nil && r.Body != http.NoBody {
+		if r.Body != nil && r.ContentLength != 0 {
 			r.Body = p.Body(r.Body)
 		} else {
 			p.Begin(time.Now())

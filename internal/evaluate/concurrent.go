@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"hash/maphash"
 	"time"
 
@@ -15,15 +16,31 @@ import (
 // several handlers, holds one for each count.
 type heldPermit struct {
 	concurrency.Permit
-	zone *usage.Zone // nil: the request is explained, and holds nothing
-	rule uint32      // its ID
-	key  uint64      // its hash
+	share *concurrency.Permit // of the client's address; nil: it needs none
+	zone  *usage.Zone         // nil: the request is explained or has released it, and holds nothing
+	rule  uint32              // its ID
+	key   uint64              // its hash
+	hold  zone.Hold
+	until time.Time // at which it is released in any case; zero: at the end of the response
+}
+
+// release releases the permit, once.
+func (p *heldPermit) release(now time.Time) {
+	if p.zone == nil {
+		return
+	}
+	p.Release(now)
+	if p.share != nil {
+		p.share.Release(now)
+	}
+	p.zone.InFlight.Add(-1)
+	p.zone = nil
 }
 
 // holdsPermit reports whether the request holds a permit of a count.
 func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	if len(e.state.permits) == 0 {
-		return false
+		return false // only timers change elements meanwhile, and neither rule nor key
 	}
 	hash := maphash.Bytes(chargeSeed, key)
 	for i := range e.state.permits {
@@ -39,6 +56,7 @@ func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 type concurrentKey struct {
 	key  []byte
 	wait time.Duration
+	hold zone.Hold
 }
 
 // addConcurrent adds a limit of requests at once, and reports false if the request holds a permit of it.
@@ -50,7 +68,7 @@ func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
 		e.addDryRun(found, c)
 	default:
 		found.Describe(c, e.addResult())
-		e.concurrentKeys = append(e.concurrentKeys, concurrentKey{found.Key, c.Wait})
+		e.concurrentKeys = append(e.concurrentKeys, concurrentKey{found.Key, c.Wait, found.Zone.Hold})
 	}
 	return true
 }
@@ -81,32 +99,62 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time.Time) (_ time.Time, err error) {
 	var decision limiter.Decision
 	store, rule, key := e.handler.Store, r.Policy.Concurrent, k.key
-	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key)}
+	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key), hold: k.hold}
+	share := e.shareKey(r, key)
 	switch {
 	case e.previews:
+		if share != nil {
+			decision, err = store.PreviewPermit(e.HTTP.Context(), now, r.Policy.Share().Concurrent, share)
+		}
+		if share != nil && err == nil && !decision.OK {
+			r.Policy = r.Policy.Share()
+			break
+		}
 		decision, err = store.PreviewPermit(e.HTTP.Context(), now, rule, key)
 	case e.blocked:
 		decision = store.PeekPermit(now, rule, key)
 	default:
-		held.Permit, decision, err = store.Acquire(e.HTTP.Context(), now, rule, key)
-		if left := e.leftOf(k.wait); err == nil && !decision.OK && e.mayQueue(now, left) {
-			held.Permit, decision, err = e.acquireInTurn(r, key, left, decision)
-			if held.Waited() > 0 || !decision.OK {
-				now = time.Now()
-				e.resumeAt(now)
+		if share != nil {
+			whole := r.Policy
+			r.Policy = whole.Share()
+			var shared concurrency.Permit
+			if shared, decision, now, err = e.acquireOrWait(r, share, k.wait, now); !decision.OK {
+				break
 			}
+			r.Policy, held.share = whole, &shared
+		}
+		var failed error
+		held.Permit, decision, now, failed = e.acquireOrWait(r, key, k.wait, now)
+		if err = cmp.Or(failed, err); !decision.OK && held.share != nil {
+			held.share.Release(now)
 		}
 		held.zone = r.Usage
 	}
 	r.DecideConcurrent(decision, err, e.now)
 	r.Waited = held.Waited()
-	if r.Decision.OK && (held.zone != nil || e.previews) {
-		e.state.permits = append(e.state.permits, held)
+	if held.share != nil {
+		r.Waited += held.share.Waited()
 	}
-	if r.Decision.OK && held.zone != nil {
-		held.zone.InFlight.Add(1)
+	if r.Decision.OK && (held.zone != nil || e.previews) {
+		e.state.addPermit(held)
 	}
 	return now, err
+}
+
+// acquireOrWait acquires a permit of a key, and has the request wait for its turn if it may. It returns
+// the instant of the decision.
+func (e *Evaluation) acquireOrWait(r *response.Result, key []byte, wait time.Duration, now time.Time) (
+	p concurrency.Permit, d limiter.Decision, _ time.Time, err error,
+) {
+	p, d, err = e.handler.Store.Acquire(e.HTTP.Context(), now, r.Policy.Concurrent, key)
+	if left := e.leftOf(wait); err == nil && !d.OK && e.mayQueue(now, left) {
+		p, d, err = e.acquireInTurn(r, key, left, d)
+		if p.Waited() > 0 || !d.OK {
+			now = time.Now()
+			e.resumeAt(now)
+		}
+	}
+	return p, d, now, err
 }
 
 // acquireInTurn has a request wait for a permit that was denied one at once, if there is room.
@@ -153,30 +201,6 @@ func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
 		}
 	}
 	return true
-}
-
-// releasePermits releases the permits of the request from the index first on.
-func (s *requestState) releasePermits(first int) {
-	if len(s.permits) == first {
-		return
-	}
-	now := time.Now()
-	for _, p := range s.permits[first:] {
-		if p.zone != nil {
-			p.Release(now)
-			p.zone.InFlight.Add(-1)
-		}
-	}
-	clear(s.permits[first:])
-	s.permits = s.permits[:first]
-}
-
-// releaseAtEnd has the permits of the request released when its response has ended.
-func (e *Evaluation) releaseAtEnd() {
-	if e.state != nil && len(e.state.permits) > e.firstPermit {
-		s := e.state
-		s.AtEnd(func(int) { s.releasePermits(0) })
-	}
 }
 
 // decisiveOf returns the first result or, if the next is about requests at once in the same zone and

@@ -20,8 +20,8 @@ import (
 
 // Decide takes from all zones that apply to the request: from every one of them or from none. There
 // are none if the client's address is allowed, if emergency mode rejects the request, or if anything
-// refuses it.
-func (e *Evaluation) Decide() error {
+// refuses it. A body that has to come may be waited for before: w is what the response is written to.
+func (e *Evaluation) Decide(w http.ResponseWriter) error {
 	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
 	switch {
 	case err != nil:
@@ -38,6 +38,11 @@ func (e *Evaluation) Decide() error {
 	}
 	for _, z := range e.zones() {
 		if err := e.addTakes(z); err != nil || e.refused.refusal != nil {
+			return err
+		}
+	}
+	if e.holdsPlaces() {
+		if err := e.awaitBody(w); err != nil || e.refused.refusal != nil {
 			return err
 		}
 	}
@@ -222,7 +227,7 @@ func (e *Evaluation) decideResults() (now time.Time, failed, err error) {
 		now, failed = e.acquirePermits(now)
 	}
 	switch {
-	case e.now != e.arrived && !e.blocked && !e.renew(now):
+	case (e.awaited || e.now != e.arrived) && !e.blocked && !e.renew(now):
 	case len(e.reserved) == 0 || e.blocked || e.previews:
 		failed = cmp.Or(e.takeFromStore(now), failed)
 	default:
@@ -311,7 +316,10 @@ func clientGoneError(ctx context.Context) error {
 // have read against what the next handlers have set.
 func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	e.trace()
-	e.releaseAtEnd()
+	if e.holdsPlaces() {
+		w, next = e.atPaceOfClient(w, e.holdAfterCancel(next))
+	}
+	e.boundPermits()
 	if len(e.adaptive) > 0 {
 		e.measureLatency()
 	}

@@ -37,10 +37,7 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 		return
 	}
 	client, known, _ := zone.ClientAddr(e.HTTP)
-	if !known || !client.IsPrivate() && !client.IsLoopback() && !client.IsLinkLocalUnicast() {
-		return // with a public address, it may be a client that sends the header
-	}
-	if client != peerAddr(e.HTTP) {
+	if !known || !e.isUntrustedProxy(client) {
 		return
 	}
 	e.handler.Reports.Addresses.UntrustedProxies.Add(1)

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/pace"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
@@ -25,9 +28,14 @@ type requestState struct {
 	response.State
 	rules         *zone.Snapshot
 	charges       []chargedCount
+	held          sync.Mutex      // guards permits and adaptive against timers
 	permits       []heldPermit    // until the response ends
+	longest       *time.Timer     // releases those that are held for too long; nil: there are none
+	streams       atomic.Bool     // the response is a stream
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	adaptive      []heldAdaptive  // until the response ends
+	pace          *pace.Pace      // of the client; nil: nothing is held
+	paced         bool            // the response is written at it
 	emergency     bool            // the limit of emergency mode has decided
 	logged        bool            // the access log has what is decided
 }
@@ -75,6 +83,7 @@ type progress struct {
 	now      limiter.Instant  // of the decisions, by the wall clock
 	arrived  limiter.Instant  // the same, before the request has waited
 	blocked  bool             // a rule rejects the request, whatever the takes find
+	awaited  bool             // the request has waited for its body
 	previews bool             // nothing is taken: the request is explained
 	plain    bool             // the body of the response must not be compressed
 

@@ -58,6 +58,7 @@ const (
 	spaceKey        = 'k'
 	spaceSubstitute = 'm'
 	spaceDigest     = 'd' // the SHA-256 of a long key of the other spaces
+	spaceClient     = 'c' // an address beside a key: see AppendClient
 )
 
 // The bounds of a template. Each request expands all of it, and KeyOf takes the longer the more

@@ -22,6 +22,8 @@ var (
 	descInFlight = desc("in_flight", "Requests of a zone with `concurrent` that are in flight on this node.", "zone")
 	descTooMany  = desc("concurrent_rejected_total", "Requests that the zone has rejected, or would have in a dry run, "+
 		"because too many of their key were in flight; only for zones with `concurrent`.", "zone")
+	descStalled = desc("stalled_total", "Requests of a zone with `concurrent` or `adaptive` that were ended because their "+
+		"client kept them waiting: for the body of the request, or for room for the response.", "zone", "waits_for")
 	descAdaptiveLimit = desc("adaptive_limit", "How many requests of the zone may be in flight on this node; only for zones with "+
 		"`adaptive`.", "zone")
 	descAdaptiveInFlight = desc("adaptive_in_flight", "Requests of a zone with `adaptive` that are in flight on this node.", "zone")
@@ -95,6 +97,8 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 		s.gauge(descAdaptiveLimit, float64(l.Limit()), z.Name)
 		s.gauge(descAdaptiveInFlight, float64(l.InFlight()), z.Name)
 	}
+	s.countEvents(descStalled, z.StalledRequests.Load(), z.Name, "request")
+	s.countEvents(descStalled, z.StalledResponses.Load(), z.Name, "response")
 	s.collectWaits(z)
 	s.collectCharges(z)
 	s.collectComparisons(z)

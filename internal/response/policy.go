@@ -21,6 +21,8 @@ type Policy struct {
 	Window        time.Duration     // of the limit; for block, the time to stay away
 
 	zone  string                    // whose limit it is
+	share atomic.Pointer[Policy]    // of one client address; nil before it is needed
+	part  bool                      // it is such a share
 	texts atomic.Pointer[ruleTexts] // nil before the first response that has them: of many rules, few decide
 }
 
@@ -40,6 +42,25 @@ func NewPolicy(zone string, counted *limiter.Rule, limit *config.Limit) Policy {
 // NewConcurrentPolicy returns the policy of a limit of requests at once.
 func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
 	return Policy{Concurrent: r, zone: zone}
+}
+
+// leastShare is how many requests at once one address may have in any case, as far as there are so many:
+// a browser opens six connections.
+const leastShare = 6
+
+// Share returns how many of the requests at once one client address may have, of a key that many
+// addresses share: half of them, or leastShare if that is more. Nil: it may have them all.
+func (p *Policy) Share() *Policy {
+	if p.Concurrent.Limit <= leastShare {
+		return nil
+	}
+	if known := p.share.Load(); known != nil {
+		return known
+	}
+	r := *p.Concurrent
+	r.Limit = max(leastShare, (r.Limit+1)/2)
+	p.share.CompareAndSwap(nil, &Policy{CountID: p.CountID, Concurrent: &r, zone: p.zone, part: true})
+	return p.share.Load()
 }
 
 // Unlimited reports whether p limits nothing.

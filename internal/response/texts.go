@@ -30,6 +30,9 @@ func (p *Policy) ruleTexts() *ruleTexts {
 	var t ruleTexts
 	if p.Concurrent != nil {
 		t = newConcurrentTexts(p.zone, p.Concurrent)
+		if p.part {
+			t.message = "Limit of " + amount(p.Concurrent.Limit, "concurrent request") + " from one address exceeded"
+		}
 	} else {
 		t = newRuleTexts(p.zone, p)
 	}

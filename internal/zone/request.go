@@ -35,6 +35,9 @@ func (r *Request) Time() time.Time {
 	return r.clock
 }
 
+// Renew has Time read the clock once more: the request has waited.
+func (r *Request) Renew() { r.clock = time.Time{} }
+
 // KeyBuffer returns the unused end of the buffer for keys.
 func (r *Request) KeyBuffer() []byte {
 	if r.freeKeys != nil {

@@ -53,6 +53,9 @@ type Zone struct {
 	// Adaptive limits the requests at once of all keys together; nil: nothing does.
 	Adaptive *adaptive.Limiter
 
+	// Hold is for how long requests hold their places.
+	Hold Hold
+
 	builder    *ruleBuilder
 	configured *zoneRules // in force while there are no rules beside the configuration
 	index      int        // in Set.zones and in Snapshot.zones
@@ -121,6 +124,9 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 		}
 	}
 	if err := z.CompileResponses(settings); err != nil {
+		return nil, err
+	}
+	if z.Hold, err = newHold(settings); err != nil {
 		return nil, err
 	}
 	if settings.DryRun < 0 || settings.DryRun > 1 {
