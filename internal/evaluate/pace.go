@@ -55,9 +55,6 @@ func (e *Evaluation) paceOf(w http.ResponseWriter) *pace.Pace {
 		s.pace = pace.New(w, e.HTTP)
 		s.pace.Body()
 	}
-	if len(e.adaptive) > 0 {
-		s.pace.Idle = s.idle
-	}
 	return s.pace
 }
 
@@ -113,6 +110,7 @@ func (e *Evaluation) atPaceOfClient(w http.ResponseWriter, next caddyhttp.Handle
 	}
 	s.paced = true
 	p := e.paceOf(w)
+	p.Idle = s.idle // it has its places from now on
 	writer := p.Writer(w)
 	s.AtEnd(func(int) { e.noteStall(p) })
 	return writer, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {

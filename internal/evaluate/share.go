@@ -11,6 +11,9 @@ import (
 // shareKey returns the key of the share that the client's address has of the requests at once of a
 // key; nil: any. It may have all of a key that is its own.
 func (e *Evaluation) shareKey(r *response.Result, key []byte) []byte {
+	if r.Policy.Share() == nil {
+		return nil
+	}
 	return e.clientOf(r.Template, key)
 }
 

@@ -44,14 +44,21 @@ func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
 	return Policy{Concurrent: r, zone: zone}
 }
 
+// leastShare is how many requests at once one address may have in any case, as far as there are so many:
+// a browser opens six connections.
+const leastShare = 6
+
 // Share returns how many of the requests at once one client address may have, of a key that many
-// addresses share: half of them, and one at least.
+// addresses share: half of them, or leastShare if that is more. Nil: it may have them all.
 func (p *Policy) Share() *Policy {
+	if p.Concurrent.Limit <= leastShare {
+		return nil
+	}
 	if known := p.share.Load(); known != nil {
 		return known
 	}
 	r := *p.Concurrent
-	r.Limit = (r.Limit + 1) / 2
+	r.Limit = max(leastShare, (r.Limit+1)/2)
 	p.share.CompareAndSwap(nil, &Policy{CountID: p.CountID, Concurrent: &r, zone: p.zone, part: true})
 	return p.share.Load()
 }

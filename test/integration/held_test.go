@@ -52,7 +52,7 @@ func (g *gateway) opened(text string) net.Conn {
 }
 
 // TestShareOfAddress has one address take as many places of a zone as it can. Another address has the
-// rest, and one behind an untrusted proxy has them all.
+// rest, and one that a trusted proxy names.
 func TestShareOfAddress(t *testing.T) {
 	release := make(chan struct{})
 	var inFlight atomic.Int64
@@ -68,13 +68,13 @@ func TestShareOfAddress(t *testing.T) {
 		}
 	})
 	defer close(release)
-	site := "rate_limit {\n zone z {\n key {host}\n concurrent 5\n }\n}\nreverse_proxy " + addr
+	site := "rate_limit {\n zone z {\n key {host}\n concurrent 10\n }\n}\nreverse_proxy " + addr
 	inEachStoreOf(t, site, func(t *testing.T, g *gateway) {
-		for i := range 3 {
+		for i := range 6 {
 			defer g.opened("GET /waits HTTP/1.1\r\nHost: x\r\n\r\n").Close()
 			redistest.Eventually(t, "a request in flight", func() bool { return inFlight.Load() == int64(i+1) })
 		}
-		g.raw("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").is(429).says("Limit of 3 concurrent requests from one address exceeded")
+		g.raw("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").is(429).says("Limit of 6 concurrent requests from one address exceeded")
 		g.raw("GET / HTTP/1.1\r\nHost: y\r\nConnection: close\r\n\r\n").is(200)
 		g.raw("GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n").is(200)
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
