@@ -37,7 +37,7 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 		return
 	}
 	client, known, _ := zone.ClientAddr(e.HTTP)
-	if !known || !e.isUntrustedProxy(client) {
+	if !known || client != peerAddr(e.HTTP) {
 		return
 	}
 	cause := adminapi.UntrustedPeer
