@@ -69,7 +69,8 @@ type pending struct {
 	state   atomic.Uint32
 	queue   atomic.Pointer[queue]     // the last queue it was pushed to; changes only while held
 	element *list.Element             // in that queue, guarded by its lock
-	written atomic.Pointer[time.Time] // when it was written; nil: it was not
+	written atomic.Pointer[time.Time] // when it was written last; nil: it was not
+	again   atomic.Bool               // it was written more than once
 
 	// The following fields belong to the holder.
 	asking       bool        // send ASKING before it
@@ -111,7 +112,9 @@ func (p *pending) init(c *Call) error {
 
 // wrote notes that p was written. The caller of wrote holds p.
 func (p *pending) wrote(at *time.Time) {
-	p.written.Store(at)
+	if p.written.Swap(at) != nil {
+		p.again.Store(true)
+	}
 	if p.onWritten != nil {
 		p.onWritten()
 	}

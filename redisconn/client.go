@@ -69,7 +69,8 @@ func (c *Client) Timeout() time.Duration { return c.options.Timeout }
 // Do runs calls at the same time, sets their results and returns when all have one. A call that
 // could not be written within Options.Timeout is not written any more, and gets ErrUnsent. One that
 // was written and is not answered within Options.Timeout of that gets ErrTimeout. So Do returns
-// after twice that time at most, and after up to as much again while this process is late: see
+// after twice that time at most, after three times if a call was written again because Redis had
+// refused to execute it, and after up to as much again while this process is late: see
 // [Client.Lag]. When ctx ends, calls without an answer get these errors at once.
 func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	if len(calls) == 0 {

@@ -13,19 +13,24 @@ type wait struct {
 // last returns the end of the wait for a call that is written as late as possible.
 func (w *wait) last() time.Time { return w.began.Add(2 * w.client.options.Timeout) }
 
-// due returns until when the caller waits in a process that is punctual.
+// due returns until when the caller waits in a process that is punctual. A call that Redis refused
+// to execute, and that was written again, has one timeout more.
 func (w *wait) due() (due time.Time) {
+	last := w.last()
 	for i := range w.pendings {
 		p := &w.pendings[i]
 		end := w.began
 		if at := p.written.Load(); at != nil {
 			end = *at
 		}
+		if p.again.Load() {
+			last = w.last().Add(w.client.options.Timeout)
+		}
 		if end = end.Add(w.client.options.Timeout); p.state.Load() != done && end.After(due) {
 			due = end
 		}
 	}
-	if last := w.last(); due.After(last) {
+	if due.After(last) {
 		return last
 	}
 	return due

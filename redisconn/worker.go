@@ -283,6 +283,7 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 			p.answer(nil, ErrUnsent)
 		case class == noScript && p.flushed < maxFlushed:
 			p.flushed++
+			p.deadline = p.deadline.Add(w.client.options.Timeout) // that of the second round trip
 			unknownScript = append(unknownScript, p)
 		case class == moved && cluster && !p.moved:
 			p.moved, p.asking = true, false

@@ -14,6 +14,7 @@ type call struct {
 	key      []byte
 	sent     instant
 	written  atomic.Int64 // the uptime at which it was last written to the network; 0: never
+	again    atomic.Bool  // it was written more than once, as the store had refused to execute it
 	targets  []target
 	requests []limiter.LeaseRequest
 
@@ -143,7 +144,11 @@ func (s *Store) send(c *call) {
 	s.stats.requests.Add(1)
 	var written func()
 	if !c.background { // else nobody waits
-		written = func() { c.written.Store(int64(s.uptime())) }
+		written = func() {
+			if c.written.Swap(int64(s.uptime())) != 0 {
+				c.again.Store(true)
+			}
+		}
 	}
 	s.lender.Lend(c.requests, written, func(err error) { s.complete(c, err) })
 }

@@ -67,7 +67,8 @@ func (s *Store) patience(set *takeSet, b *batch) time.Duration {
 }
 
 // patienceOf returns until when t waits, as an uptime: for the timeout from the instant at which
-// the call that carries it was written, and for twice the timeout at most. If the process is late
+// the call that carries it was written, and for twice the timeout at most: three times, if the call
+// was written again because the store had refused to execute it. If the process is late
 // in dealing with replies, t waits longer by as much, and by one timeout at most.
 //
 // If no call carries t, one will when a call under way is answered. When those that are under way
@@ -82,6 +83,9 @@ func (s *Store) patienceOf(t *takeState) time.Duration {
 	lag := min(max(0, s.lender.Lag()), timeout)
 	last := w.joined + 2*timeout + lag
 	if w.call != nil {
+		if w.call.again.Load() {
+			last += timeout
+		}
 		return min(last, w.call.overdueAt(timeout+lag))
 	}
 	until := w.joined + timeout + lag
