@@ -27,7 +27,7 @@
 // closed.
 //
 // A call takes one round trip, also when it is the first of its script: see [Script]. After SCRIPT
-// FLUSH it takes two.
+// FLUSH it takes two, and its caller waits for one Options.Timeout more.
 //
 // A worker takes calls only when it holds a connection on which Redis has answered, and which it has
 // not closed. So a caller that gives up while Redis cannot be reached cancels its call for good. A
