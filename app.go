@@ -78,10 +78,10 @@ type App struct {
 	applying       sync.Mutex // held while inForce changes
 	inForce        atomic.Pointer[zone.Snapshot]
 
-	mu           sync.Mutex // guards the fields below
-	processTexts map[processText]bool
-	definitions  map[string]*config.Zone // it does not change once all handlers are provisioned
-	handlersLog  *report.Log             // of all handlers; nil: none is provisioned
+	mu          sync.Mutex              // guards the fields below
+	settings    []any                   // of this configuration: the app's and the handlers'
+	definitions map[string]*config.Zone // it does not change once all handlers are provisioned
+	handlersLog *report.Log             // of all handlers; nil: none is provisioned
 }
 
 // emergencyMode is the hard limit in front of all zones of this process.
@@ -106,9 +106,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.Check(); err != nil {
 		return err
 	}
-	if err := a.noteProcessTexts(&a.App); err != nil {
-		return err
-	}
+	a.noteSettings(&a.App)
 	a.prepareSet()
 	if err := a.provisionZones(); err != nil {
 		return err

@@ -138,9 +138,7 @@ func (h *Handler) Provision(ctx caddy.Context) (err error) {
 	if err := h.provisionSettings(); err != nil {
 		return atPlace(h.Place, err)
 	}
-	if err := h.app.noteProcessTexts(&h.Handler); err != nil {
-		return err
-	}
+	h.app.noteSettings(&h.Handler)
 	for _, name := range slices.Sorted(maps.Keys(h.Zones)) {
 		z, err := h.provisionZone(ctx, name, h.Zones[name])
 		if err != nil {

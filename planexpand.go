@@ -3,7 +3,7 @@ package fleetlimit
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"slices"
 )
 
 // A configuration that comes over the admin API to be planned is compiled, and its errors are
@@ -11,36 +11,31 @@ import (
 // Caddy, so a placeholder of them is expanded only if the running configuration has the same text
 // in a setting of the same name.
 
-// ofProcess matches placeholders whose values are those of this process.
-var ofProcess = regexp.MustCompile(`\{(env|file|system)\.`)
-
 // A processText is a text with such a placeholder.
 type processText struct{ setting, text string }
 
-// noteProcessTexts notes those of settings of the running configuration.
-func (a *App) noteProcessTexts(settings any) error {
-	texts, err := processTextsOf(settings)
+// noteSettings keeps settings of the running configuration for plans.
+func (a *App) noteSettings(settings any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, t := range texts {
-		if a.processTexts == nil {
-			a.processTexts = make(map[processText]bool)
-		}
-		a.processTexts[t] = true
-	}
-	return err
+	a.settings = append(a.settings, settings)
 }
 
-// checkProcessTexts refuses those of planned settings that the running configuration does not have.
-func (a *App) checkProcessTexts(settings any) error {
-	texts, err := processTextsOf(settings)
-	if err != nil {
+// checkProcessTexts refuses the texts of planned settings that the running configuration does not have.
+func (a *App) checkProcessTexts(planned ...any) error {
+	texts, err := processTextsOf(planned)
+	if err != nil || len(texts) == 0 {
 		return err
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	running := slices.Clone(a.settings)
+	a.mu.Unlock()
+	known, err := processTextsOf(running)
+	if err != nil {
+		return err
+	}
 	for _, t := range texts {
-		if !a.processTexts[t] {
+		if !slices.Contains(known, t) {
 			return fmt.Errorf("%s is %q, and a plan expands only placeholders that the running configuration has in the same "+
 				"setting: use `caddy validate` where Caddy runs", t.setting, t.text)
 		}
@@ -51,7 +46,7 @@ func (a *App) checkProcessTexts(settings any) error {
 // processTextsOf returns those of settings, which have a form in JSON.
 func processTextsOf(settings any) ([]processText, error) {
 	text, err := json.Marshal(settings)
-	if err != nil || !ofProcess.Match(text) {
+	if err != nil || !globalPlaceholder.Match(text) {
 		return nil, err
 	}
 	var decoded any
@@ -64,7 +59,7 @@ func processTextsOf(settings any) ([]processText, error) {
 func appendProcessTexts(texts []processText, setting string, in any) []processText {
 	switch v := in.(type) {
 	case string:
-		if ofProcess.MatchString(v) {
+		if globalPlaceholder.MatchString(v) {
 			texts = append(texts, processText{setting, v})
 		}
 	case []any:

@@ -23,8 +23,9 @@ import (
 func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		errs = append(errs, a.unreached(servers[name]))
-		for _, gap := range a.gaps(servers[name]) {
+		gaps := a.gaps(servers[name])
+		errs = append(errs, unreached(gaps, name))
+		for _, gap := range gaps {
 			if len(gap.Requests) > 0 {
 				a.logger.Warn("requests do not reach rate_limit, because a `handle` before it answers them: use rate_limit outside "+
 					"`route`, which Caddy puts before `handle`, or in that `handle` too", report.PlaceField(gap.Handler.(*Handler).Place),
@@ -35,14 +36,14 @@ func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 	return errors.Join(errs...)
 }
 
-// unreached returns an error if no request can reach a handler of server.
-func (a *App) unreached(server *caddyhttp.Server) error {
+// unreached returns an error if no request can reach a handler of a server.
+func unreached(gaps []reach.Gap, server string) error {
 	var errs []error
-	for _, gap := range a.gaps(server) {
+	for _, gap := range gaps {
 		if len(gap.Requests) == 0 {
 			errs = append(errs, fmt.Errorf("the rate_limit at %s limits nothing, because %s before it answers every request: "+
 				"use `route` with rate_limit first, or the order of directives that Caddy has without `order`",
-				cmp.Or(gap.Handler.(*Handler).Place, "server "+server.Name()), reach.Directive(gap.By)))
+				cmp.Or(gap.Handler.(*Handler).Place, "server "+server), reach.Directive(gap.By)))
 		}
 	}
 	return errors.Join(errs...)
@@ -79,7 +80,7 @@ func (*reachCheck) Provision(ctx caddy.Context) error {
 		return err
 	}
 	if server := serverOf(ctx); server != nil {
-		return app.(*App).unreached(server)
+		return unreached(app.(*App).gaps(server), server.Name())
 	}
 	return nil
 }

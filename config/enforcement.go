@@ -33,7 +33,7 @@ var DefaultEnforcement = Enforcement{modeLease, limiter.OutageLocal.String()}
 
 // parseOnOutage parses what decides requests in an outage. "" is the default.
 func parseOnOutage(name string) (limiter.OutageMode, error) {
-	m, err := limiter.ParseOutageMode(cmp.Or(name, limiter.OutageLocal.String()))
+	m, err := limiter.ParseOutageMode(cmp.Or(name, DefaultEnforcement.OnOutage))
 	if err != nil {
 		err = fmt.Errorf("on_outage is %q: use local, so that each node keeps to a share of the limit, open or closed", name)
 	}

@@ -10,7 +10,7 @@ import (
 // The bounds of what is remembered of public addresses that may be those of a CDN.
 const (
 	mostEdges     = 64
-	clientsOfEdge = 3 // from so many on, an address is one
+	clientsOfEdge = 3 // an address that has forwarded for this many clients is an edge
 )
 
 // edges finds the public addresses from which a CDN forwards requests. A client can send its headers

@@ -44,8 +44,8 @@ func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
 	return Policy{Concurrent: r, zone: zone}
 }
 
-// leastShare is how many requests at once one address may have in any case, as far as there are so many:
-// a browser opens six connections.
+// leastShare is the number of requests at once that one address may always have, because a browser opens
+// six connections. A smaller limit bounds it.
 const leastShare = 6
 
 // Share returns how many of the requests at once one client address may have, of a key that many

@@ -43,8 +43,8 @@ type Zone struct {
 	InFlight           atomic.Int64  // requests that hold a permit
 	ConcurrentRejected atomic.Uint64 // of Rejected and WouldReject, for too many requests at once
 
-	StalledRequests  atomic.Uint64 // ended, as their body did not come, or as nobody read their response
-	StalledResponses atomic.Uint64
+	StalledRequests  atomic.Uint64 // requests that were ended because their client did not send the body
+	StalledResponses atomic.Uint64 // requests that were ended because their client did not read the response
 
 	Adaptive   atomic.Pointer[adaptive.Limiter] // in force; nil: the zone has none
 	Overloaded atomic.Uint64                    // 503 by it

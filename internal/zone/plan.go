@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
@@ -21,6 +22,7 @@ import (
 func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.PlannedZone) {
 	before, after := old.set.byName(), s.set.byName()
 	wasDry, isDry := old.dryRunTexts(), s.dryRunTexts()
+	configured := sync.OnceValue(func() *configuredZones { return configuredZonesOf(old, s) })
 	reset := make(map[string][]string)
 	for _, d := range s.set.Dropped(old.set, otherStore) {
 		reset[d.Before.Name] = d.Changed
@@ -44,7 +46,7 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 				z.DryRun = wasDry[name] + " is now " + isDry[name]
 			}
 			if old.changesZone(name) && s.changesZone(name) {
-				z.Masked = maskedChanges(old.configured(), s.configured(), name, was, is, z.DryRun != "")
+				z.Masked = configured().maskedChanges(name, was, is, z.DryRun != "")
 			}
 		}
 		plan = append(plan, z)

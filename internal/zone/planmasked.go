@@ -16,17 +16,30 @@ func (s *Snapshot) configured() *Snapshot {
 	return c
 }
 
-// maskedChanges says what differs of a zone between two configurations and has no effect, because rules
-// decide. was and is are its limits in force, and dryRun says that its dry run changes.
-func maskedChanges(before, after *Snapshot, name string, was, is map[limitPlace]string, dryRun bool) (texts []string) {
-	from, to := before.limitTexts(name), after.limitTexts(name)
+// A configuredZones is what would be in force of two configurations without rules.
+type configuredZones struct {
+	before, after       *Snapshot
+	dryBefore, dryAfter map[string]string // dryRunTexts
+}
+
+// configuredZonesOf returns those of two snapshots with rules.
+func configuredZonesOf(before, after *Snapshot) *configuredZones {
+	c := &configuredZones{before: before.configured(), after: after.configured()}
+	c.dryBefore, c.dryAfter = c.before.dryRunTexts(), c.after.dryRunTexts()
+	return c
+}
+
+// maskedChanges says what differs of a zone between the two configurations and has no effect, because
+// rules decide. was and is are its limits in force, and dryRun says that its dry run changes.
+func (c *configuredZones) maskedChanges(name string, was, is map[limitPlace]string, dryRun bool) (texts []string) {
+	from, to := c.before.limitTexts(name), c.after.limitTexts(name)
 	changes := func(p limitPlace, _ string) bool { return was[p] != is[p] }
 	maps.DeleteFunc(from, changes)
 	maps.DeleteFunc(to, changes)
 	for _, l := range changedLimits(from, to) {
 		texts = append(texts, l.String())
 	}
-	if from, to := before.dryRunTexts()[name], after.dryRunTexts()[name]; from != to && !dryRun {
+	if from, to := c.dryBefore[name], c.dryAfter[name]; from != to && !dryRun {
 		texts = append(texts, "dry_run: "+from+" is now "+to)
 	}
 	return texts

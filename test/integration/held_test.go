@@ -273,7 +273,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// throttled reads so many bytes each second.
+// A throttled reader reads at most a number of bytes each second.
 type throttled struct {
 	io.Reader
 	each int
