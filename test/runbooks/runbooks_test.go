@@ -137,20 +137,22 @@ func TestHotKey(t *testing.T) {
 	w.next("caddy rate-limit override remove")
 	n.AwaitStatus(429, key)
 	w.next("caddy rate-limit override add user " + key + " --limit 1/1s")
-	var lower http.Header
-	n.Await("a rejection under the lower limit", func() bool { // if the command takes a second, it admits one
-		code, header, err := n.Get("/", "X-Api-Key: "+key)
-		lower = header
-		return err == nil && code == http.StatusTooManyRequests
-	})
-	if lower.Get("X-RateLimit-Limit") != "1" {
-		t.Errorf("headers with the lower limit = %v, want a limit of 1", lower)
+	rejected := func() (header http.Header) { // while a command takes a second, an event may come back
+		n.Await("a rejection of the hot key", func() bool {
+			code, h, err := n.Get("/", "X-Api-Key: "+key)
+			header = h
+			return err == nil && code == http.StatusTooManyRequests
+		})
+		return header
+	}
+	if h := rejected(); h.Get("X-RateLimit-Limit") != "1" {
+		t.Errorf("headers with the lower limit = %v, want a limit of 1", h)
 	}
 	w.next("caddy rate-limit access deny")
 	n.AwaitStatus(403, key)
 	w.next("caddy rate-limit access remove")
 	w.next("caddy rate-limit override remove")
-	if h := n.MustGet(429, "/", "X-Api-Key: "+key); h.Get("X-RateLimit-Limit") != "100" {
+	if h := rejected(); h.Get("X-RateLimit-Limit") != "100" {
 		t.Errorf("headers after that = %v, want the limit of the zone", h)
 	}
 }
