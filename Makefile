@@ -27,6 +27,8 @@ export GORACE = atexit_sleep_ms=20
 # tenfold and has nothing to find in, as one goroutine computes. Of seeded ones it watches a few seeds.
 unraced   := Test(Memory|LoadLarge|LoadOf|Recall|SameAsMemory|LendAsSpecified|Tune)|Test[A-Za-z0-9_]*Alloc
 seeded    := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
+# Tests that nothing may run beside.
+alone    := Load|RealFleet
 # How many programs with these tests run at a time.
 programs  ?= 1
 computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench --exclude-dir=test '^func ($(unraced)|$(seeded))' .)))
@@ -55,15 +57,15 @@ run: build ## Serve Caddyfile.example on :8080
 test: build need-cc need-redis need-postgres need-prometheus need-chromium alone ## Run every test, most under the race detector; a skipped test fails
 	@$(MAKE) --no-print-directory -j 2 unraced timed
 
-alone: # these load a gateway, so nothing runs beside them
-	$(strict) $(flags) -run '^TestLoad' ./test/attack
+alone: # these load a gateway or compare rates, so nothing runs beside them
+	$(strict) $(flags) -p 1 -run '^Test($(alone))' ./test/attack ./sim/fleet
 
 unraced: # these only compute, so they take what time others leave
 	nice $(strict) $(flags) -p $(programs) -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
 
 timed:
 	$(strict) -must-run '$(unwatched)' $(flags) -p 3 -shuffle=on $(unwatched)
-	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(flags) -race -p 4 -skip '^($(unraced))' -shuffle=on $(watched)
+	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(flags) -race -p 4 -skip '^($(unraced)|TestRealFleet)' -shuffle=on $(watched)
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 	cd test/page && $(strict) $(flags) -shuffle=on .
 

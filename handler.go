@@ -10,7 +10,7 @@ import (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e := h.requests.Begin(r)
 	err := e.Decide(w)
-	if err != nil || e.IsRejected() {
+	if err == nil && e.IsRejected() {
 		e.RefundEarlier()
 	}
 	switch {

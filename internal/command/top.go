@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"time"
 
@@ -95,7 +94,7 @@ func printTop(t *table, top *adminapi.Top) {
 			errors = decimal(k.Error)
 		}
 		t.row(shownKeyCell(&k.ShownKey), k.Hash, k.Endpoint, k.Limit, decimal(k.Taken), decimal(k.Rejected), decimal(k.Demand), errors,
-			percent(math.Round(100*k.Utilisation)/100))
+			strconv.FormatFloat(100*k.Utilisation, 'f', 1, 64)+" %")
 	}
 }
 

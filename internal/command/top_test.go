@@ -21,9 +21,9 @@ func TestTopCommand(t *testing.T) {
 			`node  a-1
 
 KEY                      HASH          ENDPOINT  LIMIT   TAKEN/S  REJECTED/S  DEMAND/S  +-    UTILISATION
-sk…                      2bd806c97f0e  -         100/1m  1.50     92.00       93.50     -     90 %
-base64 "/w==" (missing)  -             -         5/1s    2.00     0.00        2.00      -     40 %
-a:b:c stored "a2E="      -             /v1/*     5/1s    0.01     0.00        0.01      0.50  0 %
+sk…                      2bd806c97f0e  -         100/1m  1.50     92.00       93.50     -     90.0 %
+base64 "/w==" (missing)  -             -         5/1s    2.00     0.00        2.00      -     40.0 %
+a:b:c stored "a2E="      -             /v1/*     5/1s    0.01     0.00        0.01      0.50  0.0 %
 `},
 		{`{"zone":"user","node":"a-1","fleet":{"nodes":3,"answered":2},"by":"taken","unlisted_per_second":1.25,"keys":[]}`,
 			`nodes       2 of 3 have answered

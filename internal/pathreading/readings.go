@@ -120,9 +120,8 @@ func (f front) in(tokens []byte) bool {
 	return true
 }
 
-// scriptIn returns where a script is that answers for what is behind it: Symfony and others take both
-// /index.php/login and /index.phplogin for /login. Without anything behind it, only an index is a
-// front controller. end is 0 if there is none.
+// scriptIn returns where a front controller is: Symfony and others take both /index.php/login and
+// /index.phplogin for /login. end is 0 if there is none.
 func scriptIn[T string | []byte](path T) (start, end int) {
 	const extension = ".php"
 	for i := 0; i+len(extension) <= len(path); i++ {
@@ -131,7 +130,8 @@ func scriptIn[T string | []byte](path T) (start, end int) {
 			start = i + 1
 		case path[i] == '.' && strings.EqualFold(string(path[i:i+len(extension)]), extension) && start > 0:
 			end = i + len(extension)
-			if strings.Trim(string(path[end:]), "/") != "" || strings.EqualFold(string(path[start:i]), "index") {
+			name, _, _ := strings.Cut(strings.ToLower(string(path[start:i])), "_") // such as app_dev
+			if name == "index" || name == "app" && strings.Trim(string(path[end:]), "/") != "" {
 				return start, end
 			}
 			return 0, 0

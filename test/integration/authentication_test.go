@@ -207,7 +207,8 @@ func TestZonesOnBothSidesOfAuthentication(t *testing.T) {
 		t.Errorf("RateLimit = %+v, want address r=3, user r=1", got)
 	}
 	g.get("/", a.alice).admitted(0)
-	g.get("/", a.alice).rejected()
+	g.get("/", a.alice).rejected() // which is not charged to the address
+	g.get("/").is(401)
 	g.get("/").is(401)
 	g.get("/").rejected()
 }

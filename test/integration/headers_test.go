@@ -202,8 +202,8 @@ func TestRejectionByLaterHandler(t *testing.T) {
 	`)
 	g.get("/").admitted(0)
 	r := g.get("/").rejected().has("X-RateLimit-Limit", "1").has("X-RateLimit-Remaining", "0")
-	if got := r.limits(); got["wide"].r != 8 || got["tight"].r != 0 {
-		t.Errorf("RateLimit = %+v, want wide r=8 and tight r=0", got)
+	if got := r.limits(); got["wide"].r != 9 || got["tight"].r != 0 {
+		t.Errorf("RateLimit = %+v, want wide r=9, as a rejected request is not charged, and tight r=0", got)
 	}
 }
 

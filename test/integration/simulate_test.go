@@ -45,7 +45,7 @@ func TestSimulateRepeatsDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := report.Curve[0]
-		if report.Logs[0].Requests != requests || !first.InForce || rejected == 0 || report.Trace.Keys != 21 {
+		if report.Logs[0].Requests != requests || first.InForce || first.Limit != report.Limit || rejected == 0 || report.Trace.Keys != 21 {
 			t.Fatalf("%s: %d of %d requests rejected, simulated: %+v", algorithm, rejected, requests, report)
 		}
 		for _, key := range report.Keys {
