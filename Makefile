@@ -34,11 +34,11 @@ programs  ?= 1
 computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench --exclude-dir=test '^func ($(unraced)|$(seeded))' .)))
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine and compute much.
-unwatched := ./test/fleet ./test/fault ./test/runbooks ./test/monitoring ./test/redistest ./test/pgtest ./test/deploy \
+unwatched := ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
 	./test/adapt ./test/docs ./internal/pathpattern ./internal/keytemplate ./limiter ./sim
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
-watched    = $(slow) $(filter-out $(slow) $(unwatched),$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))
+watched    = $(slow) $(filter-out $(slow) $(unwatched) ./test/monitoring,$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))
 # Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
 # be compiled again.
 instrumented = '$(shell $(GO) list -m)/...=-d=libfuzzer'
@@ -57,8 +57,9 @@ run: build ## Serve Caddyfile.example on :8080
 test: build need-cc need-redis need-postgres need-prometheus need-chromium alone ## Run every test, most under the race detector; a skipped test fails
 	@$(MAKE) --no-print-directory -j 2 unraced timed
 
-alone: # these load a gateway or compare rates, so nothing runs beside them
+alone: # these load a gateway, compare rates or tell when an alert fires, so nothing runs beside them
 	$(strict) $(flags) -p 1 -run '^Test($(alone))' ./test/attack ./sim/fleet
+	$(strict) $(flags) ./test/monitoring
 
 unraced: # these only compute, so they take what time others leave
 	nice $(strict) $(flags) -p $(programs) -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
