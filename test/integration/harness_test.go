@@ -78,8 +78,7 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 	return b.String()
 }
 
-// reload replaces the site by another one at another address: at the old address, requests may
-// still reach the server of the old configuration.
+// reload replaces the site by another one at another address.
 func (g *gateway) reload(site string) {
 	g.t.Helper()
 	g.addr = redistest.FreeAddr()
@@ -126,6 +125,7 @@ func (g *gateway) change(method, path, body string, header http.Header) error {
 		body, _ := io.ReadAll(resp.Body)
 		return fmt.Errorf("%s: %s", resp.Status, body)
 	}
+	awaitStoppedServers()
 	return nil
 }
 

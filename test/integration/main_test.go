@@ -7,6 +7,7 @@ package integration
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"runtime"
 	"strings"
@@ -62,10 +63,8 @@ func ownGoroutines(patience time.Duration) string {
 	const module, tests = "github.com/fleetlimit/fleetlimit", "github.com/fleetlimit/fleetlimit/test/"
 	deadline := time.Now().Add(patience)
 	for {
-		buf := make([]byte, 4<<20)
-		buf = buf[:runtime.Stack(buf, true)]
 		var own []string
-		for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		for stack := range stacks() {
 			if strings.Contains(strings.ReplaceAll(stack, tests, ""), module) {
 				own = append(own, stack)
 			}
@@ -75,4 +74,28 @@ func ownGoroutines(patience time.Duration) string {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
+}
+
+// awaitStoppedServers waits until the servers of earlier configurations take no more connections.
+// Caddy answers a load when it has begun to stop them. On a busy machine, they could still serve the
+// next request. A server that waits for its last requests has closed its listeners.
+func awaitStoppedServers() {
+	for {
+		stopping := false
+		for stack := range stacks() {
+			state, _, _ := strings.Cut(stack, "\n")
+			waits := strings.Contains(state, "[select") || strings.Contains(state, "[sync.WaitGroup.Wait")
+			stopping = stopping || strings.Contains(stack, "caddyhttp.(*App).stop.func") && !waits
+		}
+		if !stopping {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// stacks returns the stack of each goroutine.
+func stacks() iter.Seq[string] {
+	buf := make([]byte, 4<<20)
+	return strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n")
 }
