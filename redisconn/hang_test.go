@@ -167,7 +167,8 @@ func TestHangingConnect(t *testing.T) {
 }
 
 // TestHangingPrimarySlowsNoOther compares the rate of calls to two primaries before and while a
-// third one hangs. The bound is loose, for a busy machine.
+// third one hangs. What else the machine does changes rates, too, so that one good comparison of five
+// is enough.
 func TestHangingPrimarySlowsNoOther(t *testing.T) {
 	cluster := redistest.NewCluster(t, "cluster-node-timeout 60000") // the hanging one is not replaced
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
@@ -179,28 +180,33 @@ func TestHangingPrimarySlowsNoOther(t *testing.T) {
 	const span = 700 * time.Millisecond
 	others := startLoad(t, c, 32, func(i int) string { return keys[1+i%2] })
 	defer others.end()
-	others.rate(100 * time.Millisecond)
-	before := others.rate(span)
-
 	victim := cluster.Primary(keys[0])
-	victim.Pause()
-	victims := startLoad(t, c, 32, func(int) string { return keys[0] })
-	defer victims.end()
-	others.rate(100 * time.Millisecond)
-	during := others.rate(span)
-	if during < before/2 {
-		t.Errorf("calls to the other primaries: %.0f/s while one hangs, %.0f/s before", during, before)
+	var longest time.Duration
+	compare := func() (slowed bool) {
+		others.rate(100 * time.Millisecond)
+		before := others.rate(span)
+		victim.Pause()
+		victims := startLoad(t, c, 32, func(int) string { return keys[0] })
+		defer victims.end()
+		others.rate(100 * time.Millisecond)
+		during := others.rate(span)
+		t.Logf("%.0f/s before, %.0f/s while one hangs: %.0f%%", before, during, 100*during/before)
+		longest = time.Duration(max(int64(longest), others.longest.Load(), victims.longest.Load()))
+		if n := victims.answered.Load(); n > 0 {
+			t.Errorf("%d calls were answered by a primary that hangs", n)
+		}
+		victim.Resume()
+		until(t, "an answer of the primary that hung", func() bool { return victims.answered.Load() > 0 })
+		return during < before/2
 	}
-	longest, bare := time.Duration(max(others.longest.Load(), victims.longest.Load())), timer()
-	if longest > bare+slack {
+	for tries := 1; compare(); tries++ {
+		if tries == 5 {
+			t.Fatal("calls to the other primaries are slower while one hangs")
+		}
+	}
+	if bare := timer(); longest > bare+slack {
 		t.Errorf("a caller waited %v, want at most %v, for which a bare timer took up to %v", longest, defaultTimeout, bare)
 	}
-	if n := victims.answered.Load(); n > 0 {
-		t.Errorf("%d calls were answered by a primary that hangs", n)
-	}
-	victim.Resume()
-	until(t, "an answer of the primary that hung", func() bool { return victims.answered.Load() > 0 })
-	t.Logf("%.0f/s before, %.0f/s while one hangs: %.0f%%; the longest wait was %v", before, during, 100*during/before, longest)
 }
 
 // keysByPrimary returns a key of each primary.
