@@ -34,7 +34,7 @@ programs  ?= 1
 computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench --exclude-dir=test '^func ($(unraced)|$(seeded))' .)))
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine and compute much.
-unwatched := ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
+unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
 	./test/adapt ./test/docs ./internal/pathpattern ./internal/keytemplate ./limiter ./sim
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
@@ -65,7 +65,7 @@ unraced: # these only compute, so they take what time others leave
 	nice $(strict) $(flags) -p $(programs) -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
 
 timed:
-	$(strict) -must-run '$(unwatched)' $(flags) -p 3 -shuffle=on $(unwatched)
+	$(strict) -must-run '$(unwatched)' $(flags) -p 4 -shuffle=on $(unwatched)
 	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(flags) -race -p 4 -skip '^($(unraced)|TestRealFleet)' -shuffle=on $(watched)
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 	cd test/page && $(strict) $(flags) -shuffle=on .
