@@ -74,7 +74,7 @@ func TestSlowRedisDecidesEverything(t *testing.T) {
 	redis := redistest.NewServer(t)
 	proxy := redistest.NewProxy(t, redis.Addr)
 	site, paths := slowSites("local")
-	nodes := nodetest.StartAll(t, 3, nodetest.InRedis(proxy.Addr, "timeout 500ms")+"\nnodes 3", site)
+	nodes := nodetest.StartAll(t, 3, nodetest.InRedis(proxy.Addr, "timeout 2s")+"\nnodes 3", site)
 	awaitRedis(nodes, paths[0])
 	for _, delay := range [][2]time.Duration{{0, 0}, {0, 350 * time.Millisecond}, {350 * time.Millisecond, 350 * time.Millisecond}} {
 		proxy.Jitter(delay[0], delay[1])
