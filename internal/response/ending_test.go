@@ -106,11 +106,11 @@ func TestIsCut(t *testing.T) {
 		end          func(r *http.Request)
 		want         bool
 	}{
-		"the whole body":                  {"4", "body", leave, false},
-		"a part":                          {"4", "bod", leave, true},
-		"a body of unknown length":       {"", "body", leave, true},
-		"a client that stays":           {"", "body", func(*http.Request) {}, false},
-		"a panic":                         {"", "body", func(*http.Request) { panic(http.ErrAbortHandler) }, true},
+		"the whole body":               {"4", "body", leave, false},
+		"a part":                       {"4", "bod", leave, true},
+		"a body of unknown length":     {"", "body", leave, true},
+		"a client that stays":          {"", "body", func(*http.Request) {}, false},
+		"a panic":                      {"", "body", func(*http.Request) { panic(http.ErrAbortHandler) }, true},
 		"a panic after the whole body": {"4", "body", func(*http.Request) { panic(http.ErrAbortHandler) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
