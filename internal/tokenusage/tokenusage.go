@@ -14,12 +14,14 @@ import "strings"
 // A Reader reads the body of one response.
 type Reader struct {
 	stream
-	isStream bool // else one document
+	isStream   bool
+	isDocument bool // of JSON; what is neither has no usage object
 }
 
-// NewReader returns a reader of a body of this media type.
+// NewReader returns a reader of a body of this media type. One without a type may be JSON.
 func NewReader(contentType string) *Reader {
 	r := &Reader{isStream: is(contentType, "text/event-stream")}
+	r.isDocument = !r.isStream && (contentType == "" || isJSON(contentType))
 	r.empty, r.json.stream = true, r.isStream
 	r.json.last = is(contentType, "application/json")
 	return r
@@ -27,8 +29,13 @@ func NewReader(contentType string) *Reader {
 
 // IsText reports whether a body of this media type is text, of which a model may have written any part.
 func IsText(contentType string) bool {
+	return strings.HasPrefix(strings.ToLower(contentType), "text/") || isJSON(contentType)
+}
+
+// isJSON reports whether a media type is one of those that are JSON.
+func isJSON(contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	return strings.HasPrefix(kind, "text/") || strings.Contains(kind, "json")
+	return strings.Contains(kind, "json")
 }
 
 // is reports whether a media type with parameters is this one.
@@ -39,9 +46,10 @@ func is(contentType, mediaType string) bool {
 
 // Read reads the next bytes of the body.
 func (r *Reader) Read(p []byte) {
-	if r.isStream {
+	switch {
+	case r.isStream:
 		r.read(p)
-	} else {
+	case r.isDocument:
 		r.json.read(p)
 	}
 }

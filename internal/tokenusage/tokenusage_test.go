@@ -126,6 +126,8 @@ func TestUnknown(t *testing.T) {
 		tokens                  int64
 	}{
 		{"empty", "application/json", "", 0},
+		{"a text", "text/plain", `{"usage":{"total_tokens":7}}`, 0},
+		{"a page", "text/html; charset=utf-8", `{"usage":{"total_tokens":7}}`, 0},
 		{"no usage", "application/json", `{"choices":[]}`, 0},
 		{"null", "application/json", `{"usage":null}`, 0},
 		{"a number", "application/json", `{"usage":7}`, 0},
