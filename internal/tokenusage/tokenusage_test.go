@@ -171,6 +171,7 @@ func TestSums(t *testing.T) {
 func TestEnded(t *testing.T) {
 	for _, tc := range []struct{ contentType, before, end string }{
 		{"application/json; charset=utf-8", `{"a":{"b":"}"}`, "}"},
+		{"Application/Vnd.Model+JSON ; a=b", `{"a":{}`, "}"},
 		{"text/event-stream", "data: {\"choices\":[\"[DONE]\"]}\n\ndata: [DONE", "]"},
 		{"text/event-stream", "data:[DONE", "]\r\n\r\n"},
 		{"text/event-stream", "data: {\"content\":\"message_stop\"}\n\ndata: {\"type\":\"message_stop\"", "}"},

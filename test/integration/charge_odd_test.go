@@ -136,7 +136,11 @@ func TestChargeOfOddResponses(t *testing.T) {
 			}
 			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 			_, _ = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: a\r\n\r\n", tc.method, tc.path)
-			reply, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: tc.method})
+			replies, request := bufio.NewReader(conn), &http.Request{Method: tc.method}
+			reply, err := http.ReadResponse(replies, request)
+			if err == nil && reply.StatusCode == http.StatusEarlyHints {
+				reply, err = http.ReadResponse(replies, request)
+			}
 			if err == nil {
 				_, _ = io.Copy(io.Discard, reply.Body)
 			}
