@@ -159,6 +159,17 @@ func (c *Charge) ReserveCost() (cost *Cost, auto bool, err error) {
 	return cost, false, nil
 }
 
+// Unit returns what a charge counts, "" if it is nil.
+func (c *Charge) Unit() string {
+	switch {
+	case c == nil:
+		return ""
+	case c.From == ChargeUsage:
+		return "token"
+	}
+	return "event"
+}
+
 // String returns the charge as a Caddyfile has it after `charge`.
 func (c *Charge) String() string {
 	text := c.From

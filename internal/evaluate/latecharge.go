@@ -12,7 +12,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/tokenusage"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -33,10 +32,8 @@ type reservedCharge struct {
 	repl    *caddy.Replacer
 	reports *report.Requests
 
-	atStart string             // what the placeholder was when the response started
-	copied  bool               // the response that started is the one of an upstream
-	text    bool               // its body is text or JSON
-	body    *tokenusage.Reader // nil: it is not read
+	atStart string // what the placeholder was when the response started
+	answer  *answer
 
 	refunded bool // a later handler rejects the request
 }
@@ -67,29 +64,11 @@ func (r *reservedCharge) hold(e *Evaluation, take *limiter.Take) {
 		r.counts.ReservedEvents.Add(uint64(r.take.Cost))
 	}
 	forgetUpstream(e.Repl)
-	e.state.OnStatus(r.begin)
-	e.state.OnBody(r.read)
+	r.answer = e.state.awaitAnswer()
+	e.state.OnStatus(func(int) { r.atStart = r.value(r.state.Header()) }) // other handlers may remove it
 	e.state.AtEnd(r.settle)
 	if r.late.Usage {
 		e.plain = true
-	}
-}
-
-// begin is called when the response starts. Other handlers may remove its headers after that.
-func (r *reservedCharge) begin(int) {
-	h := r.state.Header()
-	r.atStart, r.copied = r.value(h), isCopied(h)
-	kind := h.Get("Content-Type")
-	r.text = tokenusage.IsText(kind)
-	if encoding := h.Get("Content-Encoding"); encoding == "" || strings.EqualFold(encoding, "identity") {
-		r.body = tokenusage.NewReader(kind)
-	}
-}
-
-// read reads what was written of the body.
-func (r *reservedCharge) read(p []byte) {
-	if r.body != nil {
-		r.body.Read(p)
 	}
 }
 
@@ -163,7 +142,7 @@ func (r *reservedCharge) cost(status int) (n int64, how costing) {
 		return 0, costRefunded
 	}
 	sent, answer := upstreamStatus(r.repl)
-	byUpstream := sent && (status == 0 || r.copied || answer == http.StatusSwitchingProtocols)
+	byUpstream := sent && (status == 0 || r.answer.copied || answer == http.StatusSwitchingProtocols)
 	if status == 0 {
 		answer = 0 // it may be that of another upstream, and who knows what this one does
 	}
@@ -182,7 +161,7 @@ func (r *reservedCharge) cost(status int) (n int64, how costing) {
 	case !byUpstream && !r.streams(status), isSignIn(answer):
 		return 0, costRefunded
 	default:
-		return max(r.take.Cost, min(most, max(n, r.events(), r.content()/bytesOfToken))), costUnknown
+		return max(r.take.Cost, min(most, max(n, r.answer.events(), r.answer.content()/bytesOfToken))), costUnknown
 	}
 }
 
@@ -192,30 +171,11 @@ func (r *reservedCharge) refunds(status int) bool { return status != 0 && r.late
 // bytesOfToken are how many bytes of text a model writes for a token at least, on the average.
 const bytesOfToken = 3
 
-// content returns how many bytes of text the client was sent that a model may have written. Those of
-// a document are all, if it is not whole: a whole one without its cost was not written by a model.
-func (r *reservedCharge) content() int64 {
-	switch {
-	case r.body != nil && r.body.IsStream():
-		return r.body.Content()
-	case r.text && (r.body == nil || r.isCut()):
-		return r.state.Sent()
-	}
-	return 0
-}
-
-// isCut reports whether the client has not got the whole body.
-func (r *reservedCharge) isCut() bool { return r.state.IsCut() && !r.body.Ended() }
-
 // knownCost returns what the response says that the request has cost, as far as it says so. known
 // is false if it does not say so for the whole response.
 func (r *reservedCharge) knownCost() (n int64, known bool) {
 	if r.late.Usage {
-		if r.body == nil {
-			return 0, false
-		}
-		n, known = r.body.Tokens()
-		return n, known && !r.isCut()
+		return r.answer.tokens()
 	}
 	value := r.value(r.state.Header())
 	if value == "" {
@@ -229,12 +189,6 @@ func (r *reservedCharge) knownCost() (n int64, known bool) {
 }
 
 // streams reports whether a handler that is no proxy has sent a body.
-func (r *reservedCharge) streams(status int) bool { return status == http.StatusOK && r.events() > 0 }
-
-// events returns how many events the body has streamed.
-func (r *reservedCharge) events() int64 {
-	if r.body == nil {
-		return 0
-	}
-	return r.body.Events()
+func (r *reservedCharge) streams(status int) bool {
+	return status == http.StatusOK && r.answer.events() > 0
 }

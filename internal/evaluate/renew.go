@@ -79,7 +79,7 @@ func (e *Evaluation) renewTake(r *response.Result, k *limiter.Take) (blocks bool
 			blocks = true
 		default:
 			if cost := c.Cost - e.charged(e.reading.Zone, c.Policy.Rule, k.Key); cost > 0 {
-				k.Cost, r.Cost = cost, cost
+				k.Cost, r.Cost, r.Reserves = cost, cost, c.Reserves
 			}
 			k.Rule, r.Policy = c.Policy.Rule, c.Policy
 		}

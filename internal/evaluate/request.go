@@ -31,6 +31,7 @@ type requestState struct {
 	charges       []chargedCount
 	held          sync.Mutex      // guards permits and adaptive against timers
 	permits       []heldPermit    // until the response ends
+	answer        *answer         // that charges await; nil: none
 	longest       *time.Timer     // releases those that are held for too long; nil: there are none
 	streams       atomic.Bool     // the response is a stream
 	inlineCharges [3]chargedCount // the array of charges, unless there are more

@@ -55,21 +55,30 @@ func (h *History) Add(key []byte, events int64) {
 	h.all.add(events, ofAll)
 }
 
+// Foreseen is by whose charges a charge is foreseen.
+type Foreseen int
+
+const (
+	ByNone Foreseen = iota // there are none
+	ByAll
+	ByKey
+)
+
 // Foresee returns the 95th percentile of what the last responses of key were charged; of what all
-// were, while those of the key are few. known is false if there are none.
-func (h *History) Foresee(key []byte) (events int64, known bool) {
+// were, while those of the key are few.
+func (h *History) Foresee(key []byte) (events int64, by Foreseen) {
 	id := maphash.Bytes(seed, key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, keys := range h.keys {
 		if c := keys[id]; c != nil && len(c.newest) >= Few {
-			return c.foresee(), true
+			return c.foresee(), ByKey
 		}
 	}
 	if len(h.all.newest) == 0 {
-		return 0, false
+		return 0, ByNone
 	}
-	return h.all.foresee(), true
+	return h.all.foresee(), ByAll
 }
 
 // charges are the newest, in a ring.

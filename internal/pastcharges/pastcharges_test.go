@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-func wants(t *testing.T, h *History, key string, want int64) {
+func wants(t *testing.T, h *History, key string, want int64, wantBy Foreseen) {
 	t.Helper()
-	if got, known := h.Foresee([]byte(key)); got != want || known != (want > 0) {
-		t.Errorf("%s: %d, known %v, want %d", key, got, known, want)
+	if got, by := h.Foresee([]byte(key)); got != want || by != wantBy {
+		t.Errorf("%s: %d, by %d, want %d, by %d", key, got, by, want, wantBy)
 	}
 }
 
@@ -16,29 +16,29 @@ func wants(t *testing.T, h *History, key string, want int64) {
 // has few of its own.
 func TestForesee(t *testing.T) {
 	h := new(History)
-	wants(t, h, "small", 0)
+	wants(t, h, "small", 0, ByNone)
 	for range 4 {
 		h.Add([]byte("small"), 10)
 	}
 	for range 40 {
 		h.Add([]byte("large"), 1000)
 	}
-	wants(t, h, "small", 1000)
-	wants(t, h, "new", 1000)
+	wants(t, h, "small", 1000, ByAll)
+	wants(t, h, "new", 1000, ByAll)
 	h.Add([]byte("small"), 10)
-	wants(t, h, "small", 10)
-	wants(t, h, "large", 1000)
+	wants(t, h, "small", 10, ByKey)
+	wants(t, h, "large", 1000, ByKey)
 	for i := range int64(19) {
 		h.Add([]byte("small"), i)
 	}
 	h.Add([]byte("small"), 5000)
-	wants(t, h, "small", 18)
+	wants(t, h, "small", 18, ByKey)
 	h.Add([]byte("small"), 5000)
-	wants(t, h, "small", 5000)
+	wants(t, h, "small", 5000, ByKey)
 	for range 20 {
 		h.Add([]byte("large"), 7)
 	}
-	wants(t, h, "large", 7)
+	wants(t, h, "large", 7, ByKey)
 }
 
 // TestBound remembers the keys that were charged last, and a bounded number of them.
@@ -53,6 +53,6 @@ func TestBound(t *testing.T) {
 	if got := len(h.keys[0]) + len(h.keys[1]); got > mostKeys {
 		t.Errorf("%d keys, want %d at most", got, mostKeys)
 	}
-	wants(t, h, "always", 2)
-	wants(t, h, "new", 1)
+	wants(t, h, "always", 2, ByKey)
+	wants(t, h, "new", 1, ByAll)
 }

@@ -25,7 +25,7 @@ type ending struct {
 	onBody          []func(p []byte)
 
 	cut          bool  // the response has not ended by itself, or the client has not got all of it
-	length, sent int64 // of a body that is read: Content-Length, or -1, and bytes that were written
+	length, sent int64 // of a body that is read: Content-Length, or -1, and bytes that were sent
 
 	known  bool // the status is
 	status int
@@ -55,8 +55,11 @@ func (s *State) AtEnd(f func(status int)) {
 	s.ending.atEnd = append(s.ending.atEnd, f)
 }
 
-// OnBody has f called with the bytes of the body after they have been written. f must not keep
-// them. It is for requests that are admitted: Serve has to follow.
+// OnBody has f called with the bytes of the body after they have been sent. f must not keep them. It
+// is for requests that are admitted: Serve has to follow.
+//
+// Bytes whose sending has failed count as sent. How many of them the client has got is not known: over
+// HTTP/2, it may have been all but one.
 func (s *State) OnBody(f func(p []byte)) {
 	if s.ending == nil {
 		s.ending = new(ending)
@@ -74,14 +77,14 @@ func (s *State) IsCut() bool {
 	return e.cut && (e.length < 0 || e.sent < e.length)
 }
 
-// Sent returns how many bytes of a body that is read were written.
+// Sent returns how many bytes of a body that is read were sent.
 func (s *State) Sent() int64 { return s.ending.sent }
 
 // readsBody reports whether OnBody was called.
 func (e *ending) readsBody() bool { return e != nil && len(e.onBody) > 0 }
 
-// wrote notes that p was written of the body, or why not.
-func (e *ending) wrote(p []byte, err error) {
+// noteBody notes that p was sent. err is why that has failed.
+func (e *ending) noteBody(p []byte, err error) {
 	e.cut = e.cut || err != nil
 	e.sent += int64(len(p))
 	for _, f := range e.onBody {

@@ -98,6 +98,39 @@ func serveToEnd(t *testing.T, s *State, next caddyhttp.Handler) {
 	_ = s.Serve(httptest.NewRecorder(), r, 0, next)
 }
 
+// TestIsCut has clients leave before and after all of a body was sent.
+func TestIsCut(t *testing.T) {
+	leave := func(r *http.Request) { r.Context().Value(cancelKey{}).(context.CancelFunc)() }
+	for name, tc := range map[string]struct {
+		length, body string
+		end          func(r *http.Request)
+		want         bool
+	}{
+		"the whole body":               {"4", "body", leave, false},
+		"a part":                       {"4", "bod", leave, true},
+		"a body of unknown length":     {"", "body", leave, true},
+		"a client that stays":          {"", "body", func(*http.Request) {}, false},
+		"a panic":                      {"", "body", func(*http.Request) { panic(http.ErrAbortHandler) }, true},
+		"a panic after the whole body": {"4", "body", func(*http.Request) { panic(http.ErrAbortHandler) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s State
+			s.OnBody(func([]byte) {})
+			s.AtEnd(func(int) {
+				if got := s.IsCut(); got != tc.want {
+					t.Errorf("the body is cut: %v, want %v", got, tc.want)
+				}
+			})
+			serveToEnd(t, &s, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+				w.Header().Set("Content-Length", tc.length)
+				_, err := io.WriteString(w, tc.body)
+				tc.end(r)
+				return err
+			}))
+		})
+	}
+}
+
 // TestEndingOfSeveralHandlers has a second handler register within the first one's response. The
 // error that its handlers return may still be answered by routes between the two.
 func TestEndingOfSeveralHandlers(t *testing.T) {

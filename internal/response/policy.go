@@ -19,6 +19,7 @@ type Policy struct {
 	CountID       uint32            // the ID of the rule, also of one that blocks
 	Concurrent    *concurrency.Rule // nil: not a limit of requests at once
 	Window        time.Duration     // of the limit; for block, the time to stay away
+	Unit          string            // what the limit counts, such as "token"; "": requests
 
 	zone  string                    // whose limit it is
 	share atomic.Pointer[Policy]    // of one client address; nil before it is needed

@@ -1,7 +1,9 @@
 package response
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -153,14 +155,24 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	return append(b, '"')
 }
 
+// A Reservation is why a request reserves events, as a format of messages about how many.
+type Reservation string
+
+const (
+	ReservedUntilKnown Reservation = ": this request reserves %d until its cost is known"
+	ReservedAsKey      Reservation = ": this request reserves up to %d, as your last responses have cost"
+	ReservedAsAll      Reservation = ": this request reserves up to %d, as the last responses of all clients have cost"
+
+	countsAs Reservation = ": this request counts as %d" // and reserves nothing
+)
+
 // appendMessage appends why the request is rejected. A cost of 1 needs no word: nothing is left then.
 func (r *Result) appendMessage(b []byte) []byte {
 	b = append(b, r.Policy.ruleTexts().message...)
-	if r.Cost > 1 {
-		b = strconv.AppendInt(append(b, ": this request counts as "...), r.Cost, 10)
+	if r.Cost > 1 || r.Reserves != "" {
+		b = fmt.Appendf(b, string(cmp.Or(r.Reserves, countsAs)), r.Cost)
 		if !r.Outage {
-			b = strconv.AppendInt(append(b, ", with "...), r.Remaining(), 10)
-			b = append(b, " left"...)
+			b = fmt.Appendf(b, ", with %d left", r.Remaining())
 		}
 	}
 	return b

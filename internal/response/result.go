@@ -16,6 +16,7 @@ type Result struct {
 	Policy   *Policy
 	Template *keytemplate.Template // of the key
 	Cost     int64                 // of the request; 0 if the rule counts nothing
+	Reserves Reservation           // what it reserves if that is Cost; "": it is what counts
 	Decision limiter.Decision
 	Settings *Settings     // of the handler; nil: no response is about the result
 	Waited   time.Duration // for its turn

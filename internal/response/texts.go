@@ -1,6 +1,7 @@
 package response
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -53,7 +54,7 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 	t.zone = string(encoded)
 	t.message, t.limits = "Requests are blocked", `"limit":0`
 	if r.Rule != nil {
-		rate := amount(r.Limit.Events, "request") + " per " + period(r.Limit.Window)
+		rate := amount(r.Limit.Events, cmp.Or(r.Unit, "request")) + " per " + period(r.Limit.Window)
 		t.limits = `"limit":` + strconv.FormatInt(r.Limit.Events, 10)
 		if r.Capacity() != r.Limit.Events {
 			rate += fmt.Sprintf(" (bursts of %d)", r.Capacity())

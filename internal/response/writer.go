@@ -92,7 +92,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	w.start(http.StatusOK)
 	n, err := w.ResponseWriter.Write(p)
 	if e := w.response.ending; e.readsBody() {
-		e.wrote(p[:n], err)
+		e.noteBody(p, err)
 	}
 	return n, err
 }

@@ -1,6 +1,7 @@
 package tokenusage
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -76,30 +77,42 @@ func TestEventsOfBeginning(t *testing.T) {
 	}
 }
 
-// BenchmarkReader reads a stream and a document of 1 MB, in writes of several sizes, beside a plain
-// copy.
+// BenchmarkReader reads bodies of 1 MB in writes of 16 kB, beside a plain copy: a stream and a document
+// as models write them, the dearest ones that a client can have a model write and that an upstream can
+// send, and a stream in writes of one event.
 func BenchmarkReader(b *testing.B) {
+	const events, document = "text/event-stream", "application/json"
 	chunk := `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1694268190,"model":"m",` +
 		`"choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}],"usage":null}` + "\n\n"
-	document := `{"choices":[{"message":{"content":"` + strings.Repeat(`Some words, and a line.\n`, 1<<20/25) + `"}}]}`
-	copied := make([]byte, 1<<20)
-	for _, size := range []int{len(chunk), 4 << 10, 16 << 10, 32 << 10} {
-		run := func(name, body string, begin func() func(p []byte)) {
-			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
-				b.SetBytes(int64(len(body)))
-				b.ReportAllocs()
-				text := []byte(body)
-				for b.Loop() {
-					read := begin()
-					for n := 0; n < len(text); n += size {
-						read(text[n:min(n+size, len(text))])
+	for _, tc := range []struct {
+		name, contentType, part string
+		size                    int // of a write
+	}{
+		{"stream", events, chunk, 16 << 10},
+		{"stream by event", events, chunk, len(chunk)},
+		{"document", document, `Some words, and a line.\n`, 16 << 10},
+		{"quotes", document, `\"`, 16 << 10},
+		{"lines", events, "\r\n", 16 << 10},
+		{"copy", "", chunk, 16 << 10},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			body := bytes.Repeat([]byte(tc.part), 1<<20/len(tc.part))
+			if tc.contentType == document {
+				body = append([]byte(`{"choices":[{"message":{"content":"`), body...)
+			}
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			copied := make([]byte, len(body))
+			for b.Loop() {
+				r := NewReader(tc.contentType)
+				for n := 0; n < len(body); n += tc.size {
+					if p := body[n:min(n+tc.size, len(body))]; tc.contentType != "" {
+						r.Read(p)
+					} else {
+						copy(copied[n:], p)
 					}
 				}
-			})
-		}
-		stream := strings.Repeat(chunk, 1<<20/len(chunk))
-		run("stream", stream, func() func([]byte) { return NewReader("text/event-stream").Read })
-		run("document", document, func() func([]byte) { return NewReader("application/json").Read })
-		run("copy", stream, func() func([]byte) { return func(p []byte) { copy(copied, p) } })
+			}
+		})
 	}
 }

@@ -14,34 +14,40 @@ import "strings"
 // A Reader reads the body of one response.
 type Reader struct {
 	stream
-	isStream bool // else one document
+	isStream   bool
+	isDocument bool // of JSON; what is neither has no usage object
 }
 
-// NewReader returns a reader of a body of this media type.
+// NewReader returns a reader of a body of this media type. One without a type may be JSON.
 func NewReader(contentType string) *Reader {
-	r := &Reader{isStream: is(contentType, "text/event-stream")}
+	kind := kindOf(contentType)
+	r := &Reader{isStream: kind == "text/event-stream", isDocument: kind == "" || isJSON(kind)}
 	r.empty, r.json.stream = true, r.isStream
-	r.json.last = is(contentType, "application/json")
+	r.json.last = kind == "application/json" || strings.HasSuffix(kind, "+json") // and not several documents
 	return r
 }
 
 // IsText reports whether a body of this media type is text, of which a model may have written any part.
 func IsText(contentType string) bool {
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	return strings.HasPrefix(kind, "text/") || strings.Contains(kind, "json")
+	kind := kindOf(contentType)
+	return strings.HasPrefix(kind, "text/") || isJSON(kind)
 }
 
-// is reports whether a media type with parameters is this one.
-func is(contentType, mediaType string) bool {
+// kindOf returns a media type without its parameters, in small letters.
+func kindOf(contentType string) string {
 	kind, _, _ := strings.Cut(contentType, ";")
-	return strings.EqualFold(strings.TrimSpace(kind), mediaType)
+	return strings.ToLower(strings.TrimSpace(kind))
 }
+
+// isJSON reports whether a media type is JSON, or several documents of it.
+func isJSON(kind string) bool { return strings.Contains(kind, "json") }
 
 // Read reads the next bytes of the body.
 func (r *Reader) Read(p []byte) {
-	if r.isStream {
+	switch {
+	case r.isStream:
 		r.read(p)
-	} else {
+	case r.isDocument:
 		r.json.read(p)
 	}
 }

@@ -126,6 +126,8 @@ func TestUnknown(t *testing.T) {
 		tokens                  int64
 	}{
 		{"empty", "application/json", "", 0},
+		{"a text", "text/plain", `{"usage":{"total_tokens":7}}`, 0},
+		{"a page", "text/html; charset=utf-8", `{"usage":{"total_tokens":7}}`, 0},
 		{"no usage", "application/json", `{"choices":[]}`, 0},
 		{"null", "application/json", `{"usage":null}`, 0},
 		{"a number", "application/json", `{"usage":7}`, 0},
@@ -169,6 +171,7 @@ func TestSums(t *testing.T) {
 func TestEnded(t *testing.T) {
 	for _, tc := range []struct{ contentType, before, end string }{
 		{"application/json; charset=utf-8", `{"a":{"b":"}"}`, "}"},
+		{"Application/Vnd.Model+JSON ; a=b", `{"a":{}`, "}"},
 		{"text/event-stream", "data: {\"choices\":[\"[DONE]\"]}\n\ndata: [DONE", "]"},
 		{"text/event-stream", "data:[DONE", "]\r\n\r\n"},
 		{"text/event-stream", "data: {\"content\":\"message_stop\"}\n\ndata: {\"type\":\"message_stop\"", "}"},

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/pastcharges"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -38,16 +40,11 @@ const (
 // lateCharge compiles the charge at an endpoint, or in the rest of the zone. It returns nil if
 // there is none.
 func (b *ruleBuilder) lateCharge(e *config.Endpoint, endpoint string) (*LateCharge, error) {
-	settings, most := e.Charge, e.ChargeMax
-	if settings == nil && e.Cost == nil && len(e.CountStatus) == 0 {
-		settings = b.zone.Charge
-	}
-	if most == 0 {
-		most = b.zone.ChargeMax
-	}
+	settings := b.chargeOf(e)
 	if settings == nil {
 		return nil, nil
 	}
+	most := cmp.Or(e.ChargeMax, b.zone.ChargeMax)
 	c := &LateCharge{Usage: settings.From == config.ChargeUsage, most: most, text: settings.String(), Past: new(pastcharges.History)}
 	if !c.Usage {
 		name, ofResponse := keytemplate.OfResponse(settings.From)
@@ -81,6 +78,28 @@ func (b *ruleBuilder) lateCharge(e *config.Endpoint, endpoint string) (*LateChar
 	return c, nil
 }
 
+// chargeOf returns the charge at an endpoint, or in the rest of the zone, nil if there is none.
+func (b *ruleBuilder) chargeOf(e *config.Endpoint) *config.Charge {
+	if e.Charge == nil && e.Cost == nil && len(e.CountStatus) == 0 {
+		return b.zone.Charge
+	}
+	return e.Charge
+}
+
+// unitOf returns what the count of an endpoint counts, or that of the rest of the zone, for which e is
+// empty. Endpoints without a limit of their own charge that, too.
+func (b *ruleBuilder) unitOf(e *config.Endpoint) string {
+	charge := b.chargeOf(e)
+	if e.Path == "" {
+		for _, other := range b.zone.Endpoints {
+			if charge == nil && other != nil && other.Limit == nil {
+				charge = b.chargeOf(other)
+			}
+		}
+	}
+	return charge.Unit()
+}
+
 // fits returns an error if no request with this reservation can ever pass r.
 func (c *LateCharge) fits(r *rule) error {
 	if r.Rule != nil && c.reserve.fixed > r.Capacity() {
@@ -92,15 +111,24 @@ func (c *LateCharge) fits(r *rule) error {
 
 // reservation returns how many events a request of key reserves under r: from 1 to what r allows at
 // once.
-func (c *LateCharge) reservation(r *rule, key []byte, req *http.Request, repl *caddy.Replacer) (int64, keytemplate.Presence) {
+func (c *LateCharge) reservation(r *rule, key []byte, req *http.Request, repl *caddy.Replacer) (
+	n int64, why response.Reservation, has keytemplate.Presence,
+) {
+	why = response.ReservedUntilKnown
 	if !c.auto {
-		return c.reserve.of(r, req, repl)
+		n, has = c.reserve.of(r, req, repl)
+		return n, why, has
 	}
-	n, known := c.Past.Foresee(key)
-	if !known {
+	n, by := c.Past.Foresee(key)
+	switch by {
+	case pastcharges.ByNone:
 		n = r.Capacity() / firstShare
+	case pastcharges.ByAll:
+		why = response.ReservedAsAll
+	case pastcharges.ByKey:
+		why = response.ReservedAsKey
 	}
-	return max(1, min(n, r.Capacity())), keytemplate.Present
+	return max(1, min(n, r.Capacity())), why, keytemplate.Present
 }
 
 // Most returns how many events a response is charged at most under r.

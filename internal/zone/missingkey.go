@@ -82,7 +82,7 @@ func (b *ruleBuilder) compileWithoutKey() error {
 	}
 	base, err := b.base(nil, cmp.Or(b.zone.OnMissingKey, clientIP), "on_missing_key")
 	if err == nil {
-		b.withoutKey, err = b.shared(base, limit, b.zone.Enforcement.Or(b.set.Defaults.Enforcement))
+		b.withoutKey, err = b.shared(base, limit, b.zone.Enforcement.Or(b.set.Defaults.Enforcement), b.unitOf(new(config.Endpoint)))
 	}
 	if err != nil {
 		return config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))

@@ -122,7 +122,7 @@ func (o *override) compile(r *rule) (*rule, error) {
 	if r.Rule != nil {
 		base.KeepFor = r.FullAfter() // the count goes on under r
 	}
-	return o.builder.rule(base, limit)
+	return o.builder.rule(base, limit, r.Unit)
 }
 
 // limitOf returns the limit of r with the override, which may be too high.

@@ -45,7 +45,8 @@ type Reading struct {
 type Charge struct {
 	Policy   *response.Policy
 	Cost     int64
-	endpoint int // its index in the zone
+	Reserves response.Reservation // why Cost is reserved; "": it counts
+	endpoint int                  // its index in the zone
 	counters *usage.Counters
 	Counts   *config.StatusSet // the statuses with which it counts; nil: all
 	Wait     time.Duration     // for how long the request may wait for its turn
@@ -199,7 +200,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 			}
 			if !inForce.Block {
 				var has keytemplate.Presence
-				c.Cost, has = e.costOf(inForce, found.Key, r)
+				c.Cost, c.Reserves, has = e.costOf(inForce, found.Key, r)
 				if z.isAmbiguous(has, ambiguousCost, found) {
 					return
 				}
@@ -216,11 +217,12 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 }
 
 // costOf returns what a request of key takes under inForce: its cost, or what it reserves.
-func (e *endpointRules) costOf(inForce *rule, key []byte, r *Request) (int64, keytemplate.Presence) {
+func (e *endpointRules) costOf(inForce *rule, key []byte, r *Request) (int64, response.Reservation, keytemplate.Presence) {
 	if e.late != nil {
 		return e.late.reservation(inForce, key, r.HTTP, r.Repl)
 	}
-	return e.cost.of(inForce, r.HTTP, r.Repl)
+	n, has := e.cost.of(inForce, r.HTTP, r.Repl)
+	return n, "", has
 }
 
 // add adds a charge. What is charged to one count several times is charged the highest cost, if any
@@ -228,7 +230,10 @@ func (e *endpointRules) costOf(inForce *rule, key []byte, r *Request) (int64, ke
 func (f *Reading) add(c Charge) {
 	for i := range f.Charges {
 		if same := &f.Charges[i]; same.Policy.Rule != nil && c.Policy.Rule != nil && same.Policy.ID == c.Policy.ID {
-			same.Cost, same.Wait, same.Late = max(same.Cost, c.Cost), min(same.Wait, c.Wait), cmp.Or(same.Late, c.Late)
+			if c.Cost > same.Cost {
+				same.Cost, same.Reserves = c.Cost, c.Reserves
+			}
+			same.Wait, same.Late = min(same.Wait, c.Wait), cmp.Or(same.Late, c.Late)
 			if same.Counts != c.Counts {
 				same.Counts = eitherCounts(same.Counts, c.Counts)
 			}
@@ -267,14 +272,14 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 	e := &rules.endpoints[at.endpoint]
 	f.Compared = Charge{Policy: &compared.Policy, counters: e.countersOf(f.tier), Counts: e.counts, Late: e.late}
 	if compared.Rule != nil {
-		f.Compared.Cost, _ = e.costOf(compared, f.Key, r)
+		f.Compared.Cost, _, _ = e.costOf(compared, f.Key, r)
 	}
 }
 
 // Describe has r, which is empty, say what a charge is for.
 func (f *Reading) Describe(c *Charge, r *response.Result) {
 	r.Zone, r.Counters, r.Policy, r.Template = &f.Zone.Zone, c.counters, c.Policy, f.Template
-	r.Cost, r.UnknownTier = c.Cost, f.UnknownTier
+	r.Cost, r.Reserves, r.UnknownTier = c.Cost, c.Reserves, f.UnknownTier
 }
 
 // Lookup returns the names of the endpoint and the tier of a decision without a rule about the key

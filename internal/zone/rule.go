@@ -253,7 +253,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 		if rest != nil && b.ownLimit(e, tier) == nil {
 			compiled = rest.rules[tier]
 		} else if limit, enforcement := b.inherit(e, tier); limit != nil {
-			compiled, err = b.shared(base, limit, enforcement)
+			compiled, err = b.shared(base, limit, enforcement, b.unitOf(e))
 		}
 		switch {
 		case err != nil || compiled == nil:
@@ -296,8 +296,8 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 	return base.Settings(), err
 }
 
-// shared compiles a limit, unless there is an equal rule. base has what limit does not set.
-func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, enforcement config.Enforcement) (*rule, error) {
+// shared compiles a limit of a unit, unless there is an equal rule. base has what limit does not set.
+func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, enforcement config.Enforcement, unit string) (*rule, error) {
 	if err := enforcement.Apply(&base); err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, enforcement
 		b.compiled[source] = r
 		return r, nil
 	}
-	r, err := b.rule(base, limit)
+	r, err := b.rule(base, limit, unit)
 	if err == nil {
 		r.compared = b.compared
 		b.compiled[source] = r
@@ -317,8 +317,8 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, enforcement
 	return r, err
 }
 
-// rule compiles a limit. base has what limit does not set. It may be called concurrently.
-func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error) {
+// rule compiles a limit of a unit. base has what limit does not set. It may be called concurrently.
+func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit, unit string) (*rule, error) {
 	counted, err := b.counted(base, limit)
 	if err != nil {
 		return nil, err
@@ -328,7 +328,7 @@ func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error
 		r.compiled = *counted
 		r.Rule = &r.compiled
 	}
-	r.CountID = base.ID
+	r.CountID, r.Unit = base.ID, unit
 	return r, nil
 }
 

@@ -76,6 +76,7 @@ func model(w http.ResponseWriter, r *http.Request) {
 		h.Set("X-Tokens", "7")
 		w.WriteHeader(http.StatusTooManyRequests)
 	case "/error":
+		h.Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, `{"usage": {"total_tokens": 47}}`)
 	case "/not-found":
