@@ -27,6 +27,24 @@ func TestLegacyZoneIsSlidingWindowLog(t *testing.T) {
 	}
 }
 
+// A zone that gets the new syntax keeps the counts of its keys if its algorithm stays.
+func TestLegacyZoneChangesItsSyntax(t *testing.T) {
+	const user = "key {header.X-User}\n"
+	g := serve(t, legacySite(user, ""))
+	g.get("/", "X-User: alice").admitted(1)
+	g.get("/").admitted(1)
+	site := func(settings string) string {
+		return "rate_limit {\nzone z {\n" + user + "limit 2/1h\n" + settings + "\n}\n}\nrespond hello"
+	}
+	g.reload(site("algorithm sliding_window_log"))
+	g.get("/", "X-User: alice").admitted(0)
+	g.get("/").admitted(1) // what is missing was one count
+	g.reload(site("algorithm sliding_window_log\non_missing_key shared"))
+	g.get("/", "X-User: alice").rejected()
+	g.reload(site(""))
+	g.get("/", "X-User: alice").admitted(1)
+}
+
 func TestLegacyZoneWithoutKeyHasOneCount(t *testing.T) {
 	g := serve(t, legacySite("", ""))
 	g.get("/", "X-Forwarded-For: 192.0.2.1").admitted(1)
