@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,6 +36,10 @@ func TestLegacyZoneChangesItsSyntax(t *testing.T) {
 	g.get("/").admitted(1)
 	site := func(settings string) string {
 		return "rate_limit {\nzone z {\n" + user + "limit 2/1h\n" + settings + "\n}\n}\nrespond hello"
+	}
+	p := g.plan(g.caddyfile("", site("algorithm sliding_window_log")))
+	if reset, want := p.Zones[0].Reset, []string{"on_missing_key: an empty text in the key is now {http.vars.client_ip}"}; !slices.Equal(reset, want) {
+		t.Errorf("counts that the plan resets: %q, want %q", reset, want)
 	}
 	g.reload(site("algorithm sliding_window_log"))
 	g.get("/", "X-User: alice").admitted(0)
