@@ -23,6 +23,29 @@ func TestFixedWindow(t *testing.T) {
 	})
 }
 
+// TestLongWindowsBegin has the instants of docs/algorithms.md.
+func TestLongWindowsBegin(t *testing.T) {
+	day := func(month time.Month, of int) time.Time { return time.Date(2026, month, of, 0, 0, 0, 0, time.UTC) }
+	for _, test := range []struct {
+		days   int
+		begins time.Time
+	}{
+		{1, day(time.November, 28)},
+		{7, day(time.November, 26)},
+		{30, day(time.December, 3)},
+		{30, day(time.January, 2).AddDate(1, 0, 0)},
+	} {
+		length := time.Duration(test.days) * 24 * time.Hour
+		c, r := NewCount(fixed), mustRule(t, fixed, Limit{Events: 5, Window: length})
+		if d := c.Take(r, At(test.begins)-1, 1); d.ResetAt != At(test.begins) {
+			t.Errorf("a window of %d days ends at %s, want %s", test.days, d.ResetAt.Time(), test.begins)
+		}
+	}
+	if weekday := day(time.November, 26).Weekday(); weekday != time.Thursday {
+		t.Errorf("weeks begin on a %s", weekday)
+	}
+}
+
 func TestFixedWindowRefund(t *testing.T) {
 	r := mustRule(t, fixed, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(fixed), r, []step{

@@ -1,5 +1,5 @@
 // Command redis measures the store on Redis: the cost of a decision beside redis_rate in the same
-// run, and the memory of counts. It starts and stops its own redis-server.
+// run, what a call costs Redis, and the memory of counts. It starts and stops its own redis-server.
 //
 //	go run ./redis [-callers 512] [-rounds 15] [-round 500ms] [-keys 100000] [-short]
 package main
@@ -26,7 +26,7 @@ func main() {
 	flag.IntVar(&o.callers, "callers", 512, "goroutines that take at the same time")
 	flag.IntVar(&o.rounds, "rounds", 15, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 500*time.Millisecond, "duration of a round")
-	flag.IntVar(&o.keys, "keys", 100_000, "keys whose memory is measured, with ten counts each")
+	flag.IntVar(&o.keys, "keys", 100_000, "keys whose memory is measured")
 	short := flag.Bool("short", false, "only check that everything runs: few short rounds, few keys")
 	flag.Parse()
 	if *short {
@@ -43,8 +43,10 @@ func run(o options) error {
 		return err
 	}
 	defer s.Close()
-	if err := compare(s, o); err != nil {
-		return err
+	for _, part := range []func(*redistest.Server, options) error{compare, cost, weigh} {
+		if err := part(s, o); err != nil {
+			return err
+		}
 	}
-	return weigh(s, o)
+	return nil
 }

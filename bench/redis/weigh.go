@@ -16,47 +16,51 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// counts is the number of counts per key, such as those of endpoints.
-const counts = 10
-
-// weigh prints how much memory Redis needs for keys with ten counts each.
+// weigh prints how much memory Redis needs for keys with some counts each, such as those of zones and
+// endpoints.
 func weigh(s *redistest.Server, o options) error {
-	ctx := context.Background()
 	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
-	if err := s.Client().FlushAll(ctx).Err(); err != nil {
-		return err
+	fmt.Printf("### Memory of %d keys, token bucket\n\n", o.keys)
+	report.Columns("counts of a key", "bytes of a key", "of a count", "scaled to 10 million counts")
+	for _, counts := range []int{1, 3, 10} {
+		bytes, err := weighKeys(s, redisstore.New(client, "rl"), o.keys, counts)
+		if err != nil {
+			return err
+		}
+		perKey := float64(bytes) / float64(o.keys)
+		perCount := perKey / float64(counts)
+		report.Row(counts, fmt.Sprintf("%.0f", perKey), fmt.Sprintf("%.1f", perCount), fmt.Sprintf("%.0f MB", perCount*10))
 	}
-	before, err := usedMemory(ctx, s)
-	if err != nil {
-		return err
-	}
-	if err := fill(ctx, redisstore.New(client, "rl"), o.keys); err != nil {
-		return err
-	}
-	after, err := usedMemory(ctx, s)
-	if err != nil {
-		return err
-	}
-	perCount := float64(after-before) / float64(o.keys*counts)
-	fmt.Printf("### Memory of %d keys with %d counts each, token bucket\n\n", o.keys, counts)
-	report.Columns("what", "bytes")
-	report.Row("used_memory above that of an empty Redis", after-before)
-	report.Row("per count", fmt.Sprintf("%.1f", perCount))
-	report.Row("scaled to 10 million counts", fmt.Sprintf("%.0f MB", perCount*10))
 	return nil
 }
 
-// fill takes one event of each count of each key.
-func fill(ctx context.Context, store *redisstore.Store, keys int) error {
-	rules := rules(counts)
+// weighKeys returns the memory of keys with some counts each, above that of an empty Redis.
+func weighKeys(s *redistest.Server, store *redisstore.Store, keys, counts int) (bytes int64, err error) {
+	ctx := context.Background()
+	if err := s.Client().FlushAll(ctx).Err(); err != nil {
+		return 0, err
+	}
+	before, err := usedMemory(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if err := fill(ctx, store, keys, rules(counts)); err != nil {
+		return 0, err
+	}
+	after, err := usedMemory(ctx, s)
+	return after - before, err
+}
+
+// fill takes from each count of each key.
+func fill(ctx context.Context, store *redisstore.Store, keys int, rules []*limiter.Rule) error {
 	var (
 		callers errgroup.Group
 		next    atomic.Int64
 	)
 	for range 64 {
 		callers.Go(func() error {
-			takes := make([]limiter.Take, counts)
+			takes := make([]limiter.Take, len(rules))
 			for n := next.Add(1); n <= int64(keys); n = next.Add(1) {
 				key := []byte("sk_live_" + strconv.FormatInt(n, 36))
 				for i, r := range rules {

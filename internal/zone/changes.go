@@ -83,15 +83,15 @@ func countChanges(before, after *Zone) (changed []string) {
 		}
 	}
 	add("key", before.Key.String(), after.Key.String())
-	if before.missing.key != nil && after.missing.key != nil {
-		add("on_missing_key", before.missing.key.String(), after.missing.key.String())
+	if was, is := before.countedWithoutKey(), after.countedWithoutKey(); was != "" && is != "" {
+		add("on_missing_key", was, is)
 	}
 	was, _ := before.keyOptions(before.builder.zone) // they were compiled
 	is, _ := after.keyOptions(after.builder.zone)
 	if before.missing.limited && !after.missing.limited {
 		changed = append(changed, "on_missing_key: it has no limit of its own")
 	}
-	if before.masksAddresses() || after.masksAddresses() {
+	if before.masksAddresses() && after.masksAddresses() {
 		addPrefix("4", was.IPv4Prefix, is.IPv4Prefix)
 		addPrefix("6", was.IPv6Prefix, is.IPv6Prefix)
 	}
@@ -113,6 +113,17 @@ func countChanges(before, after *Zone) (changed []string) {
 		}
 	}
 	return changed
+}
+
+// countedWithoutKey says how requests without a key count, or returns "" if they do not.
+func (z *Zone) countedWithoutKey() string {
+	switch {
+	case z.missing.key == nil:
+		return ""
+	case len(z.Key.Placeholders()) > 0 && !z.Key.MayBeMissing(): // in the syntax of caddy-ratelimit
+		return "an empty text in the key"
+	}
+	return z.missing.key.String()
 }
 
 // masksAddresses reports whether keys of z may be prefixes of addresses: its own, or their substitutes

@@ -14,7 +14,7 @@ type composition struct {
 	Services map[string]struct {
 		Image, Hostname string
 		Build           struct{ Context, Dockerfile string }
-		Ports           []string
+		Ports, Command  []string
 		Volumes         []string
 		Environment     map[string]string
 		StopGracePeriod string `yaml:"stop_grace_period"`

@@ -3,8 +3,12 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +52,9 @@ func TestExamples(t *testing.T) {
 				case e.info[0] == "caddyfile":
 					checkFormat(t, &e)
 					adapted = adapt(t, &e)
-					validate(t, adapted)
+					if validate(t, adapted); len(e.info) == 1 && page != "docs/configure/json.md" { // that one has every setting
+						warnsAboutNothing(t, adapted)
+					}
 				case e.is("json", "twin"):
 					got, twin := decode(t, adapted), decode(t, []byte(e.text))
 					compare[config.Handler](t, handlerOf(t, got), handlerOf(t, twin))
@@ -141,6 +147,30 @@ func validate(t *testing.T, config []byte) {
 	}
 	if err := caddy.Validate(&c); err != nil {
 		t.Errorf("validating: %v\n%s", err, config)
+	}
+}
+
+// warnsAboutNothing loads a whole configuration, and looks for warnings that it is not what was meant.
+func warnsAboutNothing(t *testing.T, config []byte) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	c := decode(t, config).(map[string]any)
+	c["logging"] = map[string]any{"logs": map[string]any{"default": map[string]any{
+		"level": "WARN", "writer": map[string]any{"output": "file", "filename": path, "roll": false},
+	}}}
+	logging, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate(t, logging)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "is probably not what was meant") || strings.Contains(line, "has no effect") {
+			t.Errorf("the log warns: %s", line)
+		}
 	}
 }
 

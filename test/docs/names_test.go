@@ -2,7 +2,10 @@ package docs
 
 import (
 	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2"
 )
 
 var (
@@ -32,5 +35,18 @@ func TestMetricsOfPages(t *testing.T) {
 	}
 	if len(known) < 20 || named <= len(known) {
 		t.Errorf("%d metrics are listed and %d named, want 20 and more", len(known), named)
+	}
+}
+
+// TestModulesOfReadme compares the modules that README.md lists with those that Caddy has.
+func TestModulesOfReadme(t *testing.T) {
+	var want strings.Builder
+	for _, id := range caddy.Modules() { // in the order of list-modules
+		if strings.Contains(id, "rate_limit") {
+			want.WriteString(id + "\n")
+		}
+	}
+	if !strings.Contains(read(t, "README.md"), "$ ./caddy list-modules | grep rate_limit\n"+want.String()+"```") {
+		t.Errorf("README.md does not list these modules, and no others:\n%s", want.String())
 	}
 }

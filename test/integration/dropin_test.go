@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,28 @@ func TestLegacyZoneIsSlidingWindowLog(t *testing.T) {
 	if s := g.get("/").rejected().retryAfter(); s < 3590 || s > 3600 {
 		t.Errorf("Retry-After = %d, want 3600: when the oldest event leaves the window", s)
 	}
+}
+
+// A zone that gets the new syntax keeps the counts of its keys if its algorithm stays.
+func TestLegacyZoneChangesItsSyntax(t *testing.T) {
+	const user = "key {header.X-User}\n"
+	g := serve(t, legacySite(user, ""))
+	g.get("/", "X-User: alice").admitted(1)
+	g.get("/").admitted(1)
+	site := func(settings string) string {
+		return "rate_limit {\nzone z {\n" + user + "limit 2/1h\n" + settings + "\n}\n}\nrespond hello"
+	}
+	p := g.plan(g.caddyfile("", site("algorithm sliding_window_log")))
+	if reset, want := p.Zones[0].Reset, []string{"on_missing_key: an empty text in the key is now {http.vars.client_ip}"}; !slices.Equal(reset, want) {
+		t.Errorf("counts that the plan resets: %q, want %q", reset, want)
+	}
+	g.reload(site("algorithm sliding_window_log"))
+	g.get("/", "X-User: alice").admitted(0)
+	g.get("/").admitted(1) // what is missing was one count
+	g.reload(site("algorithm sliding_window_log\non_missing_key shared"))
+	g.get("/", "X-User: alice").rejected()
+	g.reload(site(""))
+	g.get("/", "X-User: alice").admitted(1)
 }
 
 func TestLegacyZoneWithoutKeyHasOneCount(t *testing.T) {

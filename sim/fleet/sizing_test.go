@@ -1,0 +1,62 @@
+package fleet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/sim"
+)
+
+// TestCallsOfAKey compares the calls of a key at half of its limit with the rule of
+// docs/operate/sizing.md: the lesser of its rate and what its nodes call each.
+func TestCallsOfAKey(t *testing.T) {
+	const length = 3 * time.Minute
+	for _, test := range []struct {
+		rate    int // requests of the key per second
+		window  time.Duration
+		nodes   int
+		spread  Spread
+		perNode float64 // calls per second, of each node that the key reaches
+	}{
+		{1, time.Minute, 20, Even, 1. / 10},
+		{10, time.Minute, 4, Even, 1. / 10},
+		{10, time.Minute, 20, Even, 1. / 10},
+		{100, time.Minute, 20, Even, 1. / 10},
+		{10, time.Hour, 4, Even, 1. / 40},
+		{50, time.Second, 4, Even, 3},
+		{2, time.Second, 4, Even, 3},
+		{1, time.Minute, 100, Sticky, 0.5},
+		{10, time.Minute, 100, Sticky, 0.5},
+	} {
+		t.Run(fmt.Sprint(test.rate, " per second, ", test.window, ", ", test.nodes, " nodes, ", test.spread), func(t *testing.T) {
+			t.Parallel()
+			events := int64(2*test.rate) * int64(test.window/time.Second)
+			f, err := New(Options{
+				Rule: limiter.Rule{Limit: limiter.Limit{Events: events, Window: test.window}}, Nodes: test.nodes,
+				RoundTrip: time.Millisecond, Spread: test.spread,
+			}, None)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			rng := rand.New(rand.NewPCG(1, 2))
+			begin := limiter.Instant(1_800_000_000_000_000)
+			for at := begin; at < begin+limiter.Instant(length.Microseconds()); {
+				f.Add(sim.Request{At: at, Cost: 1})
+				at += limiter.Instant(rng.ExpFloat64() * 1e6 / float64(test.rate))
+			}
+			got := f.Outcome().CallsPer1000 / 1000 * float64(test.rate)
+			reached := test.nodes
+			if test.spread == Sticky {
+				reached = 1
+			}
+			want := min(float64(test.rate), float64(reached)*test.perNode)
+			if got > 1.25*want || got < 0.6*want {
+				t.Errorf("%.2f calls per second, want about %.2f", got, want)
+			}
+		})
+	}
+}
