@@ -18,6 +18,7 @@ type Client struct {
 	workers  sync.WaitGroup // and all other goroutines
 	topology *topology
 	early    *queue // calls made before the first load; ended by it
+	scripts  usedScripts
 
 	table  atomic.Pointer[table]
 	reason atomic.Pointer[error] // an ErrNoPrimary, why the last load failed; nil when it did not

@@ -23,11 +23,12 @@
 // A lone call leaves at once. Calls that arrive while Options.PoolSize pipelines are out go with the
 // next one: when one of these is answered, or after a millisecond or a fraction of the time that
 // replies take, over another connection. So batches grow with the load where replies come at once,
-// and there are up to 16 connections where they do not. A connection that is not needed for 10 s is
-// closed.
+// and there are up to 16 connections where they do not. The later replies come, the more connections
+// stay open, and one that is not needed beside these for 10 s is closed.
 //
-// A call takes one round trip, also when it is the first of its script: see [Script]. After SCRIPT
-// FLUSH it takes two, and its caller waits for one Options.Timeout more.
+// A call takes one round trip, also when it is the first of its script: see [Script]. The first
+// connection to a new process of a server has it load all scripts that calls have used. After SCRIPT
+// FLUSH a call takes two round trips, and its caller waits for one Options.Timeout more.
 //
 // A worker takes calls only when it holds a connection on which Redis has answered, and which it has
 // not closed. So a caller that gives up while Redis cannot be reached cancels its call for good. A

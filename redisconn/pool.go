@@ -11,7 +11,11 @@ const (
 	// pipelines stay large where replies come at once.
 	leastPace = time.Millisecond
 
-	// surplusFor is how long a connection beyond PoolSize stays open although it is not needed.
+	// spareEvery is how long a reply takes for one connection more to stay open than are kept. It takes
+	// several round trips to make one, which is too long for a call that comes while the others wait.
+	spareEvery = 5 * time.Millisecond
+
+	// surplusFor is how long a connection that is not wanted stays open although it is not needed.
 	surplusFor = 10 * time.Second
 
 	// refusedPool is the time after which another connection is tried when the server has refused
@@ -26,10 +30,10 @@ const (
 // A connection carries one pipeline at a time. While fewer than kept pipelines are under way, the
 // next one starts at once. After that they start at a pace: at least a millisecond apart, and so
 // far apart that one connection is free when the next one is due. So a call waits for a millisecond
-// or for a fraction of the time that replies take, however many calls there are. When no connection
-// is free nevertheless, another one is made.
+// or for a fraction of the time that replies take, however many calls there are. The later replies
+// come, the more connections stay open. When none is free nevertheless, another one is made.
 type pool struct {
-	kept, most int // connections that stay open, and that there are at most
+	kept, most int // connections that stay open wherever replies come at once, and that there are at most
 
 	workers int // each has a connection or makes one
 	linked  int // connections
@@ -66,6 +70,10 @@ func (p *pool) untilDue(now time.Time) time.Duration {
 	return p.pace()
 }
 
+// wanted returns how many connections stay open, so that calls which come at once need not wait for
+// each other's replies.
+func (p *pool) wanted() int { return min(p.most, p.kept+int(p.roundTrip/spareEvery)) }
+
 // grows reports whether one more connection is to be made, given that something is to be sent.
 // There are never more in the making than there are connections, so that a server that is slow for
 // a moment is not asked for many.
@@ -73,10 +81,10 @@ func (p *pool) grows(now time.Time) bool {
 	switch making := p.workers - p.linked; {
 	case p.workers >= p.most || making > 0 && making >= p.linked:
 		return false
-	case p.workers < p.kept:
-		return true
+	case p.linked > 0 && now.Sub(p.refused) < refusedPool:
+		return false
 	default:
-		return p.free == 0 && p.due(now) && now.Sub(p.refused) >= refusedPool
+		return p.workers < p.wanted() || p.free == 0 && p.due(now)
 	}
 }
 
@@ -104,7 +112,7 @@ func (p *pool) observe(took time.Duration) {
 
 // dismisses reports whether a free connection that was made at that time is to be closed.
 func (p *pool) dismisses(made time.Time) bool {
-	surplus := p.excess > 0 && p.linked > p.kept
+	surplus := p.excess > 0 && p.linked > p.wanted()
 	if surplus {
 		p.excess--
 	}
@@ -116,7 +124,7 @@ func (p *pool) shrink(now time.Time) (excess int) {
 	if now.Sub(p.checked) < surplusFor {
 		return 0
 	}
-	p.excess = max(0, min(p.leastFree, p.linked-p.kept))
+	p.excess = max(0, min(p.leastFree, p.linked-p.wanted()))
 	p.checked, p.leastFree = now, p.free
 	return p.excess
 }

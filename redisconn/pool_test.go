@@ -59,6 +59,7 @@ func TestPoolGrows(t *testing.T) {
 		{"none is free, but not for long", 2, 2, 0, 2, leastPace - 1, time.Hour, false},
 		{"as many are being made", 4, 2, 0, 2, time.Second, time.Hour, false},
 		{"the server has refused one", 2, 2, 0, 2, time.Second, refusedPool - 1, false},
+		{"the server has refused one, and closed all", 0, 0, 0, 0, time.Second, refusedPool - 1, true},
 		{"all that there may be", 16, 16, 0, 16, time.Second, time.Hour, false},
 	} {
 		p := newPool(2, now)
@@ -66,6 +67,22 @@ func TestPoolGrows(t *testing.T) {
 		p.started, p.refused = now.Add(-test.started), now.Add(-test.refused)
 		if got := p.grows(now); got != test.want {
 			t.Errorf("%s: another connection is made: %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
+// TestPoolWants has replies come late. More connections stay open then.
+func TestPoolWants(t *testing.T) {
+	for roundTrip, want := range map[time.Duration]int{0: 2, spareEvery - 1: 2, 5 * spareEvery: 7, time.Second: 16} {
+		now := time.Now()
+		p := newPool(2, now)
+		p.roundTrip, p.linked, p.workers, p.free = roundTrip, want-1, want-1, want-1
+		if p.wanted() != want || !p.grows(now) {
+			t.Errorf("replies after %v: %d connections are wanted, want %d", roundTrip, p.wanted(), want)
+		}
+		p.linked, p.workers, p.excess = want, want, want
+		if p.grows(now) || p.dismisses(now) {
+			t.Errorf("replies after %v: %d connections do not stay as they are", roundTrip, want)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type queue struct {
 	pool     pool
 	shortage shortage
 	identity identity
+	known    *knownScripts // by the process of the server that was connected to last; nil: none was
 
 	successor atomic.Pointer[string] // the address of the primary that has taken over its slots; nil: none has
 
@@ -159,13 +160,26 @@ func (q *queue) advanceLocked(now time.Time) {
 	if q.pool.free > 0 && (q.wanted != nil || q.pool.due(now)) {
 		q.ready.Signal()
 	}
-	if q.pool.grows(now) {
-		q.pool.workers++
-		q.hire()
-	}
+	q.growLocked(now)
 	if calls && !q.armed {
 		q.armed = true
 		q.timer.Reset(q.pool.untilDue(now))
+	}
+}
+
+// regrowLocked has the next of the connections made that are wanted, unless the primary cannot be
+// reached.
+func (q *queue) regrowLocked(now time.Time) {
+	if q.pool.linked > 0 {
+		q.growLocked(now)
+	}
+}
+
+// growLocked has another connection made if one is needed or wanted.
+func (q *queue) growLocked(now time.Time) {
+	if q.hire != nil && !q.ended && q.pool.grows(now) {
+		q.pool.workers++
+		q.hire()
 	}
 }
 
@@ -182,7 +196,12 @@ func (q *queue) tick() {
 func (q *queue) reconnect() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.pool.renewed = time.Now()
+	q.reconnectLocked(time.Now())
+}
+
+// reconnectLocked closes the connections that were made before then as soon as they are free.
+func (q *queue) reconnectLocked(then time.Time) {
+	q.pool.renewed = then
 	q.ready.Broadcast()
 }
 

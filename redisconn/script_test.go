@@ -63,6 +63,21 @@ func TestFirstCallOfScript(t *testing.T) {
 	}
 }
 
+// TestScriptsAreLoadedAfterRestart has Redis restart. It knows the scripts of earlier calls before
+// the first call reaches it, over any connection.
+func TestScriptsAreLoadedAfterRestart(t *testing.T) {
+	s := redistest.NewServer(t)
+	c := open(t, Options{Addresses: []string{s.Addr}})
+	script := NewScript("return 'known before'")
+	ready(t, c, "k")
+	roundTrips(t, c, "k", script)
+	s.Restart()
+	ready(t, c, "k") // by another script
+	if known, err := s.Client().ScriptExists(t.Context(), script.digest).Result(); err != nil || !known[0] {
+		t.Errorf("the script is known after a restart: %v, %v, want it loaded", known, err)
+	}
+}
+
 // TestFirstCallAtPrimaries has the first call of a script go to each primary of a cluster.
 func TestFirstCallAtPrimaries(t *testing.T) {
 	cluster := redistest.SharedCluster(t)

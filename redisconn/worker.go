@@ -28,8 +28,9 @@ const (
 type worker struct {
 	*queue
 	client  *Client
-	link    *link // nil: it is not connected, or not any more
-	scripts knownScripts
+	link    *link         // nil: it is not connected, or not any more
+	scripts *knownScripts // of the server of link
+	flushed uint64        // the flushes of the queue when the newest pipeline was made
 
 	connected time.Time     // when the link was made
 	took      time.Duration // from the newest write to the reply; 0: there was no reply
@@ -77,7 +78,9 @@ func (w *worker) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool.workers--
-	w.advanceLocked(time.Now())
+	now := time.Now()
+	w.advanceLocked(now)
+	w.regrowLocked(now)
 }
 
 // endTask notes that w has done what next returned.
@@ -85,6 +88,7 @@ func (w *worker) endTask() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool.end(w.took)
+	w.regrowLocked(time.Now())
 }
 
 // next blocks until w has something to do, and takes it. Calls are appended to batch. It reports
@@ -194,11 +198,17 @@ func (w *worker) connect() error {
 	l.process, l.roleDoubts = infoField(info.Val(), "run_id"), doubts
 	w.learn(l, info, began, doubts)
 	w.answered()
-	w.link, w.connected, w.took = l, began, l.took
+	took := l.took
+	if err := w.loadScripts(l, began); err != nil {
+		l.close()
+		return fmt.Errorf("no connection: %w", err)
+	}
+	w.link, w.connected, w.took = l, began, took
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool.linked++
-	w.pool.observe(l.took)
+	w.pool.observe(took)
+	w.regrowLocked(time.Now())
 	return nil
 }
 
@@ -217,10 +227,12 @@ func (w *worker) disconnect() {
 // may not know. Each call is answered or queued again.
 func (w *worker) send(batch []*pending) {
 	ctx := context.Background()
-	scripts := w.scripts.lacking(batch, w.flushes.Load())
+	w.flushed = w.flushes.Load()
+	scripts := w.scripts.lacking(batch, w.flushed)
+	w.client.scripts.add(scripts)
 	cmds := make([]redis.Cmder, 0, len(scripts)+2*len(batch))
 	for _, script := range scripts {
-		cmds = append(cmds, redis.NewStringCmd(ctx, "script", "load", script.source))
+		cmds = append(cmds, script.load())
 	}
 	calls, server := make([]*redis.Cmd, len(batch)), w.server()
 	for i, p := range batch {
@@ -304,14 +316,14 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 				err = nil
 			}
 			if class == final || class == noMemory {
-				w.scripts.note(p.script)
+				w.scripts.note(p.script, w.flushed)
 			}
 			p.incarnation = p.server
 			p.answer(reply, err)
 		}
 	}
 	if len(unknownScript) > 0 {
-		w.flushes.CompareAndSwap(w.scripts.flushes, w.scripts.flushes+1)
+		w.flushes.CompareAndSwap(w.flushed, w.flushed+1)
 		for _, p := range unknownScript {
 			w.client.redirect(p, w.addr) // which sends it with what has been queued meanwhile
 		}

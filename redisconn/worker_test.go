@@ -116,7 +116,7 @@ func TestDemotedServerIsLeft(t *testing.T) {
 			connections++
 		}
 	}
-	if connections != 2 {
+	if connections < 2 {
 		t.Errorf("%d connections were made, want another one after the demotion", connections)
 	}
 }

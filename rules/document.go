@@ -7,6 +7,8 @@
 package rules
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,6 +30,27 @@ type Document struct {
 
 	// Emergency limits each client address on all nodes. Nil: emergency mode is off.
 	Emergency *Emergency `json:"emergency,omitempty"`
+}
+
+// CheckEntries returns an error if d has null in place of an entry, or a list with more than
+// MaxEntries. No change makes such a document, but a store that somebody else writes to may have one.
+func (d *Document) CheckEntries() error {
+	if most := max(len(d.Overrides), len(d.Tiers), len(d.Access)); most > MaxEntries {
+		return fmt.Errorf("a list has %d entries, want at most %d", most, MaxEntries)
+	}
+	null := slices.Contains(d.Overrides, nil) || slices.Contains(d.Tiers, nil) || slices.Contains(d.Access, nil)
+	for _, z := range d.Zones {
+		null = null || z == nil
+		if z != nil {
+			for _, e := range z.Endpoints {
+				null = null || e == nil
+			}
+		}
+	}
+	if null {
+		return errors.New("an entry is null")
+	}
+	return nil
 }
 
 // Clone returns a copy of d, which shares the zones, the entries and the emergency of d: a change

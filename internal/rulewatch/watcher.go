@@ -108,11 +108,11 @@ func risks(s redisconn.Settings) (all []string) {
 	if !s.AppendOnly {
 		all = append(all, "Redis may lose the newest rules when it stops: use appendonly yes in its configuration")
 	}
-	switch kept, _, _ := strings.Cut(s.Eviction, "-"); {
-	case kept == "allkeys":
-		all = append(all, "Redis may evict the rules, and counts of keys at their limit: use maxmemory-policy volatile-ttl")
-	case kept == "volatile" && s.Eviction != "volatile-ttl":
-		all = append(all, "Redis may evict counts of keys at their limit: use maxmemory-policy volatile-ttl")
+	switch kept, _, _ := strings.Cut(s.Eviction, "-"); kept {
+	case "allkeys":
+		all = append(all, "Redis may evict the rules, and counts, so that who makes up keys resets limits: use maxmemory-policy noeviction")
+	case "volatile":
+		all = append(all, "Redis may evict counts, so that who makes up keys resets limits: use maxmemory-policy noeviction")
 	}
 	return all
 }

@@ -53,7 +53,7 @@ func TestRisks(t *testing.T) {
 		eviction   string
 		risks      int
 	}{
-		{true, "noeviction", 0}, {true, "volatile-ttl", 0}, {true, "volatile-lru", 1}, {true, "allkeys-lru", 1},
+		{true, "noeviction", 0}, {true, "", 0}, {true, "volatile-ttl", 1}, {true, "volatile-lru", 1}, {true, "allkeys-lru", 1},
 		{false, "noeviction", 1}, {false, "allkeys-random", 2},
 	} {
 		if got := risks(redisconn.Settings{AppendOnly: tc.appendOnly, Eviction: tc.eviction}); len(got) != tc.risks {

@@ -1,5 +1,23 @@
 package strictjson
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// CheckBounds returns an error unless data is JSON within the bounds of [Decode]. It allocates
+// nothing, so it comes before data of others is decoded into more memory than it takes.
+func CheckBounds(data []byte) error {
+	if !json.Valid(data) {
+		return errors.New("it is not JSON")
+	}
+	if _, ok := outline(data); !ok {
+		return fmt.Errorf("values are nested in more than %d others, or have more than %d elements", maxDepth, MaxElements)
+	}
+	return nil
+}
+
 // outline returns how many members the objects in data have, with those that occur twice. ok is
 // false if values are nested too deep, or have too many elements. The syntax of data is valid.
 func outline(data []byte) (members int, ok bool) {

@@ -46,6 +46,7 @@ type waiter struct {
 	joined time.Duration // the uptime at which it began to wait
 	latch  *latch
 	call   *call // that carries it; nil: it waits for one
+	again  bool  // that call, or one that it waited for, was written more than once
 
 	status   waiterStatus
 	decision limiter.Decision

@@ -67,9 +67,9 @@ func (s *Store) patience(set *takeSet, b *batch) time.Duration {
 }
 
 // patienceOf returns until when t waits, as an uptime: for the timeout from the instant at which
-// the call that carries it was written, and for twice the timeout at most: three times, if the call
-// was written again because the store had refused to execute it. If the process is late
-// in dealing with replies, t waits longer by as much, and by one timeout at most.
+// the call that carries it was written, and for twice the timeout at most: three times, if that call
+// or one that t waited for was written again because the store had refused to execute it. If the
+// process is late in dealing with replies, t waits longer by as much, and by one timeout at most.
 //
 // If no call carries t, one will when a call under way is answered. When those that are under way
 // are overdue, t is as late as they are, but it waits for a timeout at least.
@@ -81,18 +81,21 @@ func (s *Store) patienceOf(t *takeState) time.Duration {
 		return 0
 	}
 	lag := min(max(0, s.lender.Lag()), timeout)
-	last := w.joined + 2*timeout + lag
-	if w.call != nil {
-		if w.call.again.Load() {
-			last += timeout
-		}
-		return min(last, w.call.overdueAt(timeout+lag))
-	}
 	until := w.joined + timeout + lag
-	for _, u := range t.queueLocked().underWay {
-		if u.call != nil {
-			until = max(until, u.call.overdueAt(timeout+lag))
+	if w.call != nil {
+		until = w.call.overdueAt(timeout + lag)
+		w.again = w.again || w.call.again.Load()
+	} else {
+		for _, u := range t.queueLocked().underWay {
+			if u.call != nil {
+				until = max(until, u.call.overdueAt(timeout+lag))
+				w.again = w.again || u.call.again.Load()
+			}
 		}
+	}
+	last := w.joined + 2*timeout + lag
+	if w.again {
+		last += timeout
 	}
 	return min(last, until)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -68,26 +69,50 @@ func compress(v any) (text, data []byte, err error) {
 	return text, buffer.Bytes(), nil
 }
 
-// decompress reads what compress has made into v. The checksum of gzip shows that it is whole.
-func decompress(data []byte, v any) error {
+// decompress reads what compress has made into v, and returns how many bytes it has, at most most.
+// The checksum of gzip shows that it is whole.
+func decompress(data []byte, most int, v any) (size int, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return damaged(err)
+		return 0, damaged(err)
 	}
-	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
-	if err == nil {
-		err = json.Unmarshal(text, v)
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	switch {
+	case err != nil:
+	case len(text) > most:
+		err = fmt.Errorf("they have more than %d bytes", most)
+	default:
+		err = unmarshal(text, v)
 	}
 	if err != nil {
-		return damaged(err)
+		return 0, damaged(err)
 	}
-	return nil
+	return len(text), nil
+}
+
+// unmarshal decodes what a store has, if that is within the bounds of what may be written.
+func unmarshal(text []byte, v any) error {
+	if err := strictjson.CheckBounds(text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
 }
 
 // decode returns a whole document.
 func decode(data []byte) (*rules.Document, error) {
 	document := new(rules.Document)
-	return document, decompress(data, document)
+	if _, err := decompress(data, maxText, document); err != nil {
+		return nil, err
+	}
+	return document, checked(document)
+}
+
+// checked returns an error if a document that was read is none that was ever written.
+func checked(document *rules.Document) error {
+	if err := document.CheckEntries(); err != nil {
+		return damaged(err)
+	}
+	return nil
 }
 
 // A storedPatch is a patch, and the name of the document that it makes.
@@ -99,19 +124,24 @@ type storedPatch struct {
 // patched returns a document, which is called base, with patches of it, the oldest first. Their
 // names show that they belong to it.
 func patched(document *rules.Document, base string, patches []storedPatch) (*rules.Document, error) {
+	room := maxPatched
 	for _, stored := range patches {
 		if patchedName(base, stored.data) != stored.name {
 			return nil, damaged(errors.New("a change is not the one that was written"))
 		}
 		p := new(rules.Patch)
-		if err := decompress(stored.data, p); err != nil {
+		size, err := decompress(stored.data, min(room, maxText), p)
+		if err != nil {
 			return nil, err
 		}
 		next, err := p.Apply(document)
 		if err != nil {
 			return nil, damaged(err)
 		}
-		document, base = next, stored.name
+		if err := checked(next); err != nil {
+			return nil, err
+		}
+		document, base, room = next, stored.name, room-size
 	}
 	return document, nil
 }

@@ -4,6 +4,9 @@
 // than 64 MB. A document is compressed, and kept once for all versions that have it: those of a
 // reset do not change the document. PostgreSQL keeps what each version has changed, for the newest
 // 1000 versions: see [Postgres].
+//
+// What a store returns may be of somebody who has broken into it. So the bounds of what may be
+// written hold for what is read, before it takes more memory than that.
 package rulestore
 
 const (
@@ -11,8 +14,12 @@ const (
 	// 2 MB.
 	maxDocument = 32 << 20
 
-	// maxText is the most bytes of a document, not compressed.
-	maxText = 512 << 20
+	// maxText is the most bytes of a document, not compressed: 300 for each of as many entries as a
+	// list may have.
+	maxText = 64 << 20
+
+	// maxPatched is the most bytes of all patches that make one document, not compressed.
+	maxPatched = 8 * maxText
 )
 
 // limits are how much a store keeps, at most. The newest version is always kept.

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -24,6 +26,9 @@ const connectTimeout = 5 * time.Second
 
 const urlForm = "use postgres://<user>:<password>@<host>:5432/<database>, " +
 	"with special characters of the password as in %2F for /"
+
+// maxMessage is the most bytes of one message of PostgreSQL, such as a row.
+const maxMessage = 16 << 20
 
 // parseURL checks a URL. No error has parts of it that may be of the password.
 func parseURL(text string) (*pgxpool.Config, error) {
@@ -42,6 +47,11 @@ func parseURL(text string) (*pgxpool.Config, error) {
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	config.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		f := pgproto3.NewFrontend(r, w)
+		f.SetMaxBodyLen(maxMessage)
+		return f
 	}
 	// So a server that has vanished is noticed by a connection that only listens, too.
 	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{

@@ -73,15 +73,17 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 	}
 	s.tables, s.Document = make(map[string][]*row), new(rules.Document)
 	for _, table := range ruleTables {
-		rows := make(map[rowID]*row)
+		rows, bound := make(map[rowID]*row), rowBound{rows: rules.MaxEntries}
 		found, err := tx.Query(ctx, "SELECT to_jsonb(t) FROM "+table.name+" t")
 		if err != nil {
 			return nil, err
 		}
 		var text []byte
 		_, err = pgx.ForEachRow(found, []any{&text}, func() error {
-			r, err := decodeRow(text)
-			rows[r.primaryKey(table.name)] = r
+			r, err := bound.decode(text)
+			if err == nil {
+				rows[r.primaryKey(table.name)] = r
+			}
 			return err
 		})
 		if err != nil {
@@ -110,9 +112,10 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		added   bool
 		entry   []byte
 		changed = make(map[string]map[rowID]*row) // nil: removed
+		bound   = rowBound{rows: mostEvents}
 	)
 	_, err = pgx.ForEachRow(events, []any{&table, &added, &entry}, func() error {
-		r, err := decodeRow(entry)
+		r, err := bound.decode(entry)
 		if err != nil {
 			return err
 		}
@@ -138,6 +141,26 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		}
 	}
 	return err
+}
+
+// mostEvents is how many events are read at most to derive a version from another one: each entry of
+// all lists may have been replaced several times.
+const mostEvents = 10 * rules.MaxEntries
+
+// A rowBound bounds the rows that are read of a table.
+type rowBound struct {
+	rows  int // that are still read
+	bytes int // of those that were read
+}
+
+// decode is decodeRow within the bound.
+func (b *rowBound) decode(text []byte) (*row, error) {
+	b.rows--
+	b.bytes += len(text)
+	if b.rows < 0 || b.bytes > maxPatched {
+		return nil, damaged(errors.New("there are more rows than may be written"))
+	}
+	return decodeRow(text)
 }
 
 // decodeRow reads what to_jsonb has made.

@@ -145,7 +145,7 @@ func TestRulesOutliveRedisAndNodes(t *testing.T) {
 		})
 	}
 	n.AwaitStatus(403, "a")
-	for _, warning := range []string{"use appendonly yes", "use maxmemory-policy volatile-ttl"} {
+	for _, warning := range []string{"use appendonly yes", "use maxmemory-policy noeviction"} {
 		n.Await("a warning", func() bool { return strings.Contains(n.Logged(), warning) })
 	}
 	n.Await("the copy", func() bool {

@@ -120,7 +120,13 @@ func (p *Proxy) serve(conn net.Conn) {
 			}
 		}
 	}()
-	for reply := make([]byte, 64<<10); ; {
+	replies := make(chan chunk, 1<<10)
+	var delivery sync.WaitGroup
+	delivery.Go(func() { deliver(conn, replies) })
+	defer delivery.Wait()
+	defer close(replies)
+	for {
+		reply := make([]byte, 64<<10)
 		size, err := upstream.Read(reply)
 		if err != nil {
 			return
@@ -129,9 +135,23 @@ func (p *Proxy) serve(conn net.Conn) {
 		if !open {
 			return
 		}
-		<-time.After(latency)
-		if _, err := conn.Write(reply[:size]); err != nil {
-			return
+		replies <- chunk{reply[:size], time.Now().Add(latency)}
+	}
+}
+
+// A chunk of replies is on its way until it is due. As in a network, those behind it do not wait
+// until it has arrived to begin theirs.
+type chunk struct {
+	bytes []byte
+	due   time.Time
+}
+
+// deliver writes chunks when they are due, in order.
+func deliver(conn net.Conn, chunks <-chan chunk) {
+	for c := range chunks {
+		<-time.After(time.Until(c.due))
+		if _, err := conn.Write(c.bytes); err != nil {
+			_ = conn.Close()
 		}
 	}
 }
