@@ -45,7 +45,7 @@ type Reading struct {
 type Charge struct {
 	Policy   *response.Policy
 	Cost     int64
-	endpoint int // its index in the zone
+	endpoint int  // its index in the zone
 	own      bool // the limit is that of the endpoint, not of the zone
 	counters *usage.Counters
 	Counts   *config.StatusSet // the statuses with which it counts; nil: all
