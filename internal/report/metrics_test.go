@@ -77,6 +77,7 @@ func TestZoneMetrics(t *testing.T) {
 		"exempt_proxies_total +1":                                                                        func() { p.Addresses.ExemptProxies.Add(1) },
 		"decision_seconds late =1":                                                                       func() { p.Took(limiter.FromLate, time.Millisecond) },
 		"rules_restored_total storage =1":                                                                func() { p.RulesOptions("storage").OnRepair(new(rules.Version), 1) },
+		"zone_store_seconds z =1": func() { z.Asked.Add(time.Millisecond) },
 		"hottest_key_per_second z =5": func() {
 			z.Top.Rejected.Add(time.Now(), &topkeys.Take{Key: []byte("k"), Cost: 5})
 		},
