@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
@@ -17,6 +18,11 @@ import (
 // readiness returns the health of this node.
 func readiness() adminapi.Readiness {
 	r := stores.Readiness()
+	for _, w := range rulewatch.All() {
+		if !w.Known() {
+			r.AddUnreadRules(w.Store().Name(), w.Failing().Err)
+		}
+	}
 	if caddy.Exiting() {
 		r.Status = adminapi.HealthDraining
 	}
@@ -31,7 +37,7 @@ type HealthHandler struct {
 	// What is asked. `live` is ok as long as Caddy answers. `serving` is draining from the instant at
 	// which Caddy begins to shut down, which `shutdown_delay` puts off: it is for load balancers.
 	// `ready` is that too, and degraded while a primary of Redis has an open circuit breaker or takes
-	// longer than 100 ms to answer, and while none is known. Default: `ready`.
+	// longer than 100 ms to answer, while none is known, and until rules were read once. Default: `ready`.
 	Probe string `json:"probe,omitempty"`
 }
 

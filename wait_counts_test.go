@@ -90,7 +90,7 @@ func TestWaitForPermitIsCounted(t *testing.T) {
 				t.Errorf("%s: waiting = %d, want 1", name, n)
 			}
 			time.Sleep(time.Minute)
-			n, seconds, _ := z.Waits.Histogram()
+			n, seconds, _ := z.Waits.Waited.Histogram()
 			if n != 1 || seconds != 0.2 || z.Waits.Waiting() != 0 {
 				t.Errorf("%s: waits = %d of %v s, %d are waiting, want 1 of 0.2, 0", name, n, seconds, z.Waits.Waiting())
 			}

@@ -117,7 +117,7 @@ func TestWaitOfManyAtOnce(t *testing.T) {
 		if got := z.Sum().Queued.Total(); got != 50 {
 			t.Errorf("queued = %d, want 50", got)
 		}
-		if n, seconds, _ := z.Waits.Histogram(); n != 50 || seconds < 12.7 || seconds > 12.8 {
+		if n, seconds, _ := z.Waits.Waited.Histogram(); n != 50 || seconds < 12.7 || seconds > 12.8 {
 			t.Errorf("waits = %d of %v s in all, want 50 of 12.75", n, seconds)
 		}
 		if got := z.Waits.Waiting(); got != 0 {

@@ -17,7 +17,7 @@ var quickProbes = BreakerOptions{ProbeEvery: 200 * time.Millisecond}
 var soonProbes = BreakerOptions{ProbeEvery: 20 * time.Millisecond}
 
 // state returns the state of the only primary of c.
-func state(c *Client) BreakerState { return c.Breakers()[0].State }
+func state(c *Client) BreakerState { return c.Primaries()[0].State }
 
 // TestBreakerCounts has pipelines fail while a breaker counts.
 func TestBreakerCounts(t *testing.T) {
@@ -105,7 +105,7 @@ func TestBreakerOfDeadPrimary(t *testing.T) {
 	reported := make(chan Breaker, 100)
 	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes, OnBreaker: func(b Breaker) { reported <- b }})
 	ready(t, c, "k")
-	until(t, "a probe", func() bool { return c.Breakers()[0].Latency > 0 })
+	until(t, "a probe", func() bool { return c.Primaries()[0].Latency > 0 })
 	s.Kill()
 	if b := <-reported; b.State != Open || b.Err == nil || b.Addr != s.Addr {
 		t.Errorf("reported of %+v, want an open breaker of %s", b, s.Addr)
@@ -171,7 +171,7 @@ func TestBreakerOfSlowPrimary(t *testing.T) {
 		_ = do(t, c, count, "k", 1)
 		return state(c) == Open
 	})
-	if err := c.Breakers()[0].Err; err == nil {
+	if err := c.Primaries()[0].Err; err == nil {
 		t.Error("an open breaker has no reason")
 	}
 	<-slow
@@ -196,7 +196,7 @@ func TestBreakerOfReplica(t *testing.T) {
 		return state(c) == Open
 	})
 	time.Sleep(3 * quickProbes.ProbeEvery)
-	if b := c.Breakers()[0]; b.State != Open {
+	if b := c.Primaries()[0]; b.State != Open {
 		t.Errorf("a replica is %v", b.State)
 	}
 	if err := s.Client().ReplicaOf(t.Context(), "no", "one").Err(); err != nil {

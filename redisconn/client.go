@@ -114,6 +114,7 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 			err = ErrClosed
 		case unsent:
 			err = ErrUnsent
+			p.queue.Load().errors.note(err)
 		}
 		if ended != nil {
 			err = fmt.Errorf("%w: %w", err, ended)

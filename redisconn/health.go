@@ -31,6 +31,8 @@ type health struct {
 	latency atomic.Int64 // of the newest pipeline or probe that was answered, in ns
 
 	breaker *breaker
+	errors  errorCounts
+	inspect atomic.Pointer[Server] // what it has said about itself; nil: nothing yet
 	lag     lag
 }
 

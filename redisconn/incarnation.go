@@ -63,7 +63,8 @@ type identity struct {
 	at          time.Time // when the question was sent
 	doubts      uint64    // the roleDoubts of the queue at that time
 
-	asked time.Time // when the newest question was sent
+	asked     time.Time // when the newest question was sent
+	inspected time.Time // when the newest question for a Server was sent
 }
 
 // server returns the incarnation of the server that the link leads to, and 0 unless the server has
@@ -91,7 +92,11 @@ func (w *worker) question(now time.Time) *redis.StringCmd {
 		return nil
 	}
 	w.identity.asked = now
-	return redis.NewStringCmd(context.Background(), "info", "replication")
+	sections := []any{"info", "replication"}
+	if now.Sub(w.identity.inspected) >= inspectEvery {
+		w.identity.inspected, sections = now, inspected
+	}
+	return redis.NewStringCmd(context.Background(), sections...)
 }
 
 // learn notes the answer to the question that was sent over l at that time, when the queue had
@@ -102,6 +107,9 @@ func (w *worker) learn(l *link, answer *redis.StringCmd, at time.Time, doubts ui
 			l.process = ""
 		}
 		return
+	}
+	if s, isServer := parseServer(answer.Val(), at); isServer {
+		w.inspect.Store(&s)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,6 +23,7 @@ type probe struct {
 func (w *worker) answerProbe(p *probe) {
 	err := w.ask(p.thorough)
 	if !errors.Is(err, errNotSent) {
+		w.errors.note(err)
 		p.result <- err
 		return
 	}

@@ -16,7 +16,7 @@ func TestProbeOfReplica(t *testing.T) {
 	c.table.Load().queues[0].trip(errSilent)
 	before := f.sent("hello")
 	until(t, "a fourth connection", func() bool { return f.sent("hello") > before+3 })
-	if b := c.Breakers()[0]; b.State != Open || !strings.Contains(b.Err.Error(), errReplica.Error()) {
+	if b := c.Primaries()[0]; b.State != Open || !strings.Contains(b.Err.Error(), errReplica.Error()) {
 		t.Errorf("the breaker of a replica is %v: %v", b.State, b.Err)
 	}
 	f.answerTo("info", "")
@@ -32,7 +32,7 @@ func TestProbeOfClusterDown(t *testing.T) {
 	f.answerTo("cluster", bulk("cluster_state:fail\r\n"))
 	c.table.Load().queues[0].trip(errSilent)
 	until(t, "a probe that finds the cluster down", func() bool {
-		b := c.Breakers()[0]
+		b := c.Primaries()[0]
 		return b.State == Open && strings.Contains(b.Err.Error(), errDown.Error())
 	})
 	f.answerTo("cluster", "")
@@ -52,7 +52,7 @@ func TestProbeAfterClosedConnection(t *testing.T) {
 		probes := f.sent("ping")
 		until(t, "a probe over it", func() bool { return f.sent("ping") > probes }) // it is not closed as it is made
 	}
-	if b := c.Breakers()[0]; b.State != Closed {
+	if b := c.Primaries()[0]; b.State != Closed {
 		t.Errorf("the breaker of a server that closes idle connections is %v: %v", b.State, b.Err)
 	}
 }
@@ -66,7 +66,7 @@ func TestProbeAfterFailedProbe(t *testing.T) {
 	connections := f.sent("hello")
 	f.answerTo("ping", hangUp)
 	until(t, "another connection", func() bool { return f.sent("hello") > connections || c.Failing() })
-	if b := c.Breakers()[0]; b.State != Closed {
+	if b := c.Primaries()[0]; b.State != Closed {
 		t.Errorf("the breaker after one failed probe is %v: %v", b.State, b.Err)
 	}
 }

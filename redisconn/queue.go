@@ -228,6 +228,7 @@ func (q *queue) drain(handle func(*pending)) {
 // answerLate answers calls that it is too late to send.
 func answerLate(calls []*pending) {
 	for _, p := range calls {
+		p.queue.Load().errors.note(ErrUnsent)
 		p.answer(nil, ErrUnsent)
 	}
 }

@@ -171,16 +171,6 @@ func (q *queue) status() Breaker {
 	return b
 }
 
-// Breakers returns the breakers of all primaries that are known.
-func (c *Client) Breakers() []Breaker {
-	t := c.table.Load()
-	all := make([]Breaker, len(t.queues))
-	for i, q := range t.queues {
-		all[i] = q.status()
-	}
-	return all
-}
-
 // A lag is how late this process is: how much later than asked for it goes on after a pause. What
 // the process does too late looks like a slow primary, and a client may cause it. So a primary gets
 // more time while the process is late.

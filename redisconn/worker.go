@@ -144,6 +144,9 @@ func (w *worker) cannotConnect(err error) {
 		w.pool.refused = time.Now()
 	}
 	w.mu.Unlock()
+	if w.ctx.Err() == nil {
+		w.errors.note(err)
+	}
 	if w.ctx.Err() != nil || others {
 		return
 	}
@@ -253,7 +256,11 @@ func (w *worker) send(batch []*pending) {
 		return
 	}
 	if err == nil {
-		err = cmp.Or(notReady(calls), w.slow())
+		slow := w.slow()
+		for range batch {
+			w.errors.note(slow)
+		}
+		err = cmp.Or(notReady(calls), slow)
 	}
 	if w.ctx.Err() == nil { // else that is why it failed
 		w.count(err)
@@ -279,6 +286,9 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 		reply, err := calls[i].Val(), calls[i].Err()
 		if reply != nil {
 			err = nil // when a connection breaks, go-redis gives its error to all calls, even to answered ones
+		}
+		if w.ctx.Err() == nil { // else that is why the connection broke
+			w.errors.note(err)
 		}
 		class, to := classify(err)
 		switch {

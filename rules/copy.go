@@ -30,6 +30,10 @@ const (
 
 // startFromCopy puts the newest version of the copy in force if the store does not answer soon.
 func (w *Watcher) startFromCopy() {
+	defer close(w.copyTried)
+	if w.options.Copy == nil {
+		return
+	}
 	sleep(w.ctx, copyHeadStart)
 	if !w.isLoaded() {
 		ctx, cancel := context.WithTimeout(w.ctx, readTimeout)

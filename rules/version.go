@@ -88,7 +88,7 @@ type Store interface {
 	// Write adds a version if the number of the newest one is after, which is below v.Number, and
 	// returns ErrConflict otherwise. v.Number is after + 1, except when v is written back to a store
 	// that has lost it. A number below after adds v to the history, unless there is a version of that
-	// number; only stores that can be a [Copy], or have one, do that.
+	// number, or the store does not take back old versions.
 	Write(ctx context.Context, v *Version, after int64) error
 
 	// Watch calls changed soon after a version was written by anyone, until ctx ends. It may miss

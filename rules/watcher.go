@@ -18,9 +18,6 @@ const (
 	// readTimeout is how long a poll may take.
 	readTimeout = 10 * time.Second
 
-	// failuresToReport is after how many failed polls in a row OnFailure is called.
-	failuresToReport = 3
-
 	// mostMissed is how many missed versions are read for their actions.
 	mostMissed = 1000
 )
@@ -31,10 +28,11 @@ type Options struct {
 	// Poll is the time between two polls. Default: 10 s.
 	Poll time.Duration
 
-	// OnFailure is called when three polls in a row have failed, with the last error. OnRecovery is
-	// called at the first good poll after that.
-	OnFailure  func(error)
-	OnRecovery func()
+	// OnFailure is called when three polls in a row have failed, with the last error. OnUnread is
+	// called in its place when the first poll has failed and there is no copy, so that no rules are in
+	// force. OnRecovery is called at the first good poll after either.
+	OnFailure, OnUnread func(error)
+	OnRecovery          func()
 
 	// OnRepair is called after a version was written back to a store that had lost it. newest is the
 	// number of the newest version that the store had before.
@@ -47,6 +45,10 @@ type Options struct {
 	// Copy keeps what the store has on this node. It is in force from the start until the store
 	// answers, and a store that has lost all gets it back. The watcher closes it. Nil: there is none.
 	Copy Copy
+
+	// Durable says that the store loses nothing by itself. If it has older versions than the copy at
+	// the start, somebody has restored them, and they are in force.
+	Durable bool
 
 	// OnCopyInForce is called when a version of the copy is in force at the start, because the store
 	// is empty or does not answer. OnRefill is called after a store has got back the history, with
@@ -70,12 +72,6 @@ type Transition struct {
 	Incomplete bool
 }
 
-// A Failing is what has failed since the last good poll.
-type Failing struct {
-	Polls int64
-	Err   error // of the newest
-}
-
 // A Watcher knows the version in force on this node. It polls the store, and at once when the store
 // announces a version.
 //
@@ -92,6 +88,9 @@ type Watcher struct {
 	failed  atomic.Int64            // polls
 	failing atomic.Pointer[Failing] // nil: the last poll was good
 	recent  recentChanges
+
+	reported  bool          // the failures since the last good poll were reported; of the goroutine of poll
+	copyTried chan struct{} // closed when a version of the copy is in force, or need not be, or cannot
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
@@ -114,7 +113,7 @@ func NewWatcher(store Store, options Options) *Watcher {
 	w := &Watcher{
 		store: store, options: options,
 		wake: make(chan struct{}, 1), copied: make(chan struct{}, 1), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1),
-		loaded: make(chan struct{}), calls: make(chan func()),
+		loaded: make(chan struct{}), calls: make(chan func()), copyTried: make(chan struct{}),
 	}
 	w.latest.Store(&Version{Document: new(Document)})
 	w.ctx, w.stop = context.WithCancel(context.Background())
@@ -122,9 +121,9 @@ func NewWatcher(store Store, options Options) *Watcher {
 	w.loops.Go(w.poll)
 	w.loops.Go(w.watch)
 	w.loops.Go(w.recordExpiries)
+	w.loops.Go(w.startFromCopy)
 	if options.Copy != nil {
 		w.loops.Go(w.keepCopy)
-		w.loops.Go(w.startFromCopy)
 	}
 	return w
 }
@@ -134,17 +133,6 @@ func (w *Watcher) Latest() *Version { return w.latest.Load() }
 
 // Loaded is closed when the store has answered for the first time.
 func (w *Watcher) Loaded() <-chan struct{} { return w.loaded }
-
-// FailedPolls returns how many polls have failed.
-func (w *Watcher) FailedPolls() int64 { return w.failed.Load() }
-
-// Failing returns what has failed since the last good poll, the zero Failing if that is the newest.
-func (w *Watcher) Failing() Failing {
-	if f := w.failing.Load(); f != nil {
-		return *f
-	}
-	return Failing{}
-}
 
 // Store returns the store that is watched, to read older versions.
 func (w *Watcher) Store() Store { return w.store }
@@ -220,18 +208,9 @@ func (w *Watcher) poll() {
 		case w.ctx.Err() != nil:
 			return
 		case err != nil:
-			w.failed.Add(1)
-			failing := &Failing{w.Failing().Polls + 1, err}
-			w.failing.Store(failing)
-			if failing.Polls == failuresToReport && w.options.OnFailure != nil {
-				w.do(func() { w.options.OnFailure(err) })
-			}
+			w.pollFailed(err)
 		default:
-			failed := w.Failing().Polls
-			w.failing.Store(nil)
-			if failed >= failuresToReport && w.options.OnRecovery != nil {
-				w.do(w.options.OnRecovery)
-			}
+			w.pollSucceeded()
 		}
 		select {
 		case <-ticker.C:
@@ -296,7 +275,8 @@ func (w *Watcher) refresh(ctx context.Context) error {
 			w.useCopy(ctx)
 		}
 		known := w.Latest()
-		if newest.replaces(known) {
+		restored := w.options.Durable && newest.Number > 0 && !w.isLoaded()
+		if restored || newest.replaces(known) {
 			return w.follow(ctx, newest)
 		}
 		switch err := w.store.Write(ctx, known, newest.Number); {

@@ -1,6 +1,9 @@
 package adminapi
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
 
 // The probes: what a health check asks.
 const (
@@ -37,6 +40,24 @@ func (s HealthStatus) Worse(t HealthStatus) HealthStatus {
 type Readiness struct {
 	Status HealthStatus  `json:"status"`
 	Stores []StoreHealth `json:"stores"`
+
+	// UnreadRules are those that were never read, from their store or a copy: none is in force.
+	UnreadRules []UnreadRules `json:"unread_rules,omitempty"`
+}
+
+// UnreadRules say where rules are that were never read, and why.
+type UnreadRules struct {
+	Store string `json:"store"`
+	Error string `json:"error"`
+}
+
+// AddUnreadRules adds rules of a store that has failed with err; nil: it has not answered yet.
+func (r *Readiness) AddUnreadRules(store string, err error) {
+	if err == nil {
+		err = errors.New("the store has not answered yet")
+	}
+	r.Status = r.Status.Worse(HealthDegraded)
+	r.UnreadRules = append(r.UnreadRules, UnreadRules{store, err.Error()})
 }
 
 // A StoreHealth is the health of a Redis, by its primaries.

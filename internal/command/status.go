@@ -21,7 +21,8 @@ func statusCommand() *cobra.Command {
 		print:   printStatus, ok: isHealthy,
 		long: `
 Shows health, rules, nodes and emergency mode. The exit code is 1 if the node
-is not healthy: a primary of Redis fails, or Caddy shuts down.`,
+is not healthy: a primary of Redis fails, rules were never read, or Caddy shuts
+down.`,
 	}.command()
 	cmd.AddCommand(zonesCommand(), nodesCommand())
 	cmd.Args = refuseUnknownCommand
@@ -39,9 +40,9 @@ Checks whether the node is healthy. What that is depends on the probe:
 
   live     Caddy answers: for what restarts a node
   serving  Caddy does not shut down either: for what gives a node its traffic
-  ready    no primary of Redis fails either: for alerts
+  ready    no primary of Redis fails either, and rules were read: for alerts
 
-Requests are served while Redis fails, and a restart makes that worse. The exit
+Requests are served while stores fail, and a restart makes that worse. The exit
 code is 0 if the node is healthy, and 1 if it is not. It is 2 if that cannot be
 told, because Caddy does not answer.`,
 		example: `  caddy rate-limit health
@@ -81,6 +82,9 @@ func printHealth(t *table, s *adminapi.Status) {
 				t.row("primary", p.Address+": "+p.Error)
 			}
 		}
+	}
+	for _, rules := range s.UnreadRules {
+		t.row("unread rules", rules.Store+": "+rules.Error)
 	}
 	for _, m := range s.Mismatches {
 		t.row("mismatch", fmt.Sprintf("zone %s differs at %s in %s", m.Zone, m.Node, strings.Join(m.Settings, ", ")))

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -23,7 +24,28 @@ func (e *Evaluation) timeDecision(began time.Time) {
 	}
 	e.decisions++
 	if waited := e.handler.App.InRedis && slowness[source] >= slowness[limiter.FromStore]; waited || e.decisions%timedEvery == 0 {
-		e.handler.Reports.Took(source, time.Since(began))
+		took := time.Since(began)
+		e.handler.Reports.Took(source, took)
+		if waited {
+			e.noteAsked(took)
+		}
+	}
+}
+
+// noteAsked notes how long the decision took in the zones for which Redis was asked.
+func (e *Evaluation) noteAsked(took time.Duration) {
+	takes := e.takes
+	var noted *usage.Zone
+	for i := range e.results() {
+		r := &e.results()[i]
+		if r.IsConcurrent() || r.Policy.Block {
+			continue
+		}
+		if s := takes[0].Decision.Source; (s == limiter.FromStore || s == limiter.FromLate) && r.Usage != noted {
+			noted = r.Usage // with several takes, of a path with several readings
+			noted.Asked.Add(took)
+		}
+		takes = takes[1:]
 	}
 }
 

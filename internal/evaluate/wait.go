@@ -196,7 +196,7 @@ func noteWaits(results []response.Result) {
 			r.Waited += results[i+1].Waited // the request counts where its rate does
 		}
 		if r.Waited > 0 {
-			r.Usage.Waits.Waited(r.Waited)
+			r.Usage.Waits.Waited.Add(r.Waited)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func TestZoneMetrics(t *testing.T) {
 		"exempt_proxies_total +1":                                                                        func() { p.Addresses.ExemptProxies.Add(1) },
 		"decision_seconds late =1":                                                                       func() { p.Took(limiter.FromLate, time.Millisecond) },
 		"rules_restored_total storage =1":                                                                func() { p.RulesOptions("storage").OnRepair(new(rules.Version), 1) },
+		"zone_store_seconds z =1":                                                                        func() { z.Asked.Add(time.Millisecond) },
 		"hottest_key_per_second z =5": func() {
 			z.Top.Rejected.Add(time.Now(), &topkeys.Take{Key: []byte("k"), Cost: 5})
 		},
@@ -107,8 +108,12 @@ func TestStoreMetrics(t *testing.T) {
 		Name: "redis", Nodes: 3, Foreign: 4, Sentinels: 2, LookupErr: errors.New("no Sentinel"),
 		Leases:     lease.Stats{Requests: 1, Granted: 20, Returned: 5, Expired: 6, Lost: 7, Debt: 18, DebtSettled: 9, DebtDropped: 1, Accounts: 11},
 		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1", Nodes: 3}, {Zone: "a", Node: "2", Nodes: 1}, {Zone: "b", Node: "2", Nodes: 1}},
-		Primaries: []redisconn.Breaker{
-			{Addr: "a:1", State: redisconn.Open, Latency: 250 * time.Millisecond}, {Addr: "b:1", State: redisconn.HalfOpen}, {Addr: "c:1"},
+		Primaries: []redisconn.Primary{
+			{Breaker: redisconn.Breaker{Addr: "a:1", State: redisconn.Open, Latency: 250 * time.Millisecond},
+				Errors: [redisconn.ErrorKinds]uint64{redisconn.Late: 3, redisconn.OtherError: 1}},
+			{Breaker: redisconn.Breaker{Addr: "b:1", State: redisconn.HalfOpen},
+				Server: &redisconn.Server{Memory: 10, MaxMemory: 20, Keys: 30, Commands: 40, Evicted: 50}},
+			{Breaker: redisconn.Breaker{Addr: "c:1"}, Server: &redisconn.Server{Memory: 1, Replicas: 2, Lag: 7}},
 		},
 	})
 	close(ch)
@@ -123,6 +128,12 @@ func TestStoreMetrics(t *testing.T) {
 		"differing_nodes redis a": 4, "differing_nodes redis b": 1, "sentinels_reachable redis": 2,
 		"redis_lookup_failing redis": 1, "breaker_state a:1 redis": 2, "breaker_state b:1 redis": 1, "breaker_state c:1 redis": 0,
 		"redis_latency_seconds a:1 redis": 0.25, "redis_latency_seconds b:1 redis": 0, "redis_latency_seconds c:1 redis": 0,
+		"redis_errors_total timeout a:1 redis": 3, "redis_errors_total other a:1 redis": 1,
+		"redis_memory_bytes b:1 redis": 10, "redis_max_memory_bytes b:1 redis": 20, "redis_keys b:1 redis": 30,
+		"redis_commands_total b:1 redis": 40, "redis_evicted_keys_total b:1 redis": 50, "redis_replicas b:1 redis": 0,
+		"redis_memory_bytes c:1 redis": 1, "redis_max_memory_bytes c:1 redis": 0, "redis_keys c:1 redis": 0,
+		"redis_commands_total c:1 redis": 0, "redis_evicted_keys_total c:1 redis": 0, "redis_replicas c:1 redis": 2,
+		"redis_replication_lag_bytes c:1 redis": 7,
 	} {
 		if value, found := got[series]; !found || value != want {
 			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)

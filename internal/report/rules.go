@@ -14,6 +14,9 @@ func (p *Process) RulesOptions(store string) rules.Options {
 		OnFailure: func(err error) {
 			p.logger().Warn("the rules cannot be read, so the last known ones stay in force", about, zap.Error(err))
 		},
+		OnUnread: func(err error) {
+			p.logger().Error("no rules are in force: their store cannot be read, and there is no copy of them", about, zap.Error(err))
+		},
 		OnRecovery: func() { p.logger().Info("the rules can be read again", about) },
 		OnRepair: func(restored *rules.Version, newest int64) {
 			p.restored.WithLabelValues(store).Inc()

@@ -19,10 +19,6 @@ var (
 	descAccounts = desc("accounts", "Keys that this node has an account for.", "store")
 	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written. They "+
 		"count as nothing, and the next write replaces them.", "store")
-	descBreaker = desc("breaker_state", "The circuit breaker of a primary of Redis: 0 is closed, 1 half-open, 2 open.",
-		"store", "primary")
-	descLatency = desc("redis_latency_seconds", "How long a primary of Redis took to answer the newest pipeline or probe.",
-		"store", "primary")
 	descLookup = desc("redis_lookup_failing", "Whether the primaries of Redis cannot be looked up, as no Sentinel or no "+
 		"node of the cluster answers: 1, else 0.", "store")
 	descMismatched = desc("mismatched_zones", "Zones that other nodes define differently.", "store")
@@ -63,9 +59,8 @@ func (s scrape) collectStore(store *stores.State) {
 		s.gauge(descSentinels, float64(store.Sentinels), name)
 	}
 	s.gauge(descLookup, number(store.LookupErr != nil), name)
-	for _, b := range store.Primaries {
-		s.gauge(descBreaker, float64(b.State), name, b.Addr)
-		s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
+	for i := range store.Primaries {
+		s.collectPrimary(name, &store.Primaries[i])
 	}
 }
 

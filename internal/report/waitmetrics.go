@@ -23,7 +23,7 @@ func (s scrape) collectWaits(z *usage.Zone) {
 	if !w.Used.Load() {
 		return
 	}
-	count, seconds, upTo := w.Histogram()
+	count, seconds, upTo := w.Waited.Histogram()
 	s <- prometheus.MustNewConstHistogram(descWaits, count, seconds, upTo, z.Name)
 	s.gauge(descWaiting, float64(w.Waiting()), z.Name)
 	s.count(descLeft, w.GivenBack.Load(), z.Name, "given_back")

@@ -99,6 +99,7 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	}
 	s.countEvents(descStalled, z.StalledRequests.Load(), z.Name, "request")
 	s.countEvents(descStalled, z.StalledResponses.Load(), z.Name, "response")
+	s.collectAsked(z)
 	s.collectWaits(z)
 	s.collectCharges(z)
 	s.collectComparisons(z)

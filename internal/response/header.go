@@ -129,7 +129,7 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 			b = append(b, ", "...)
 		}
 		if header == draftPolicy {
-			b = append(b, r.Policy.ruleTexts().policy...)
+			b = append(b, r.ruleTexts().policy...)
 		} else {
 			b = r.appendItem(b)
 		}
@@ -145,7 +145,7 @@ func (r *Result) appendItem(b []byte) []byte {
 	if !r.Decision.OK {
 		until = r.Decision.RetryAt
 	}
-	b = append(b, r.Policy.ruleTexts().item...)
+	b = append(b, r.ruleTexts().item...)
 	b = strconv.AppendInt(b, r.Remaining(), 10)
 	t := until.SecondsUntil(r.Decision.At)
 	if !r.Decision.OK || r.Remaining() == 0 {

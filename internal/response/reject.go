@@ -130,7 +130,7 @@ func appendEnd(b []byte, style string) []byte {
 
 // appendBody appends the body of a rejection, without its end.
 func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
-	t := r.Policy.ruleTexts()
+	t := r.ruleTexts()
 	switch problem := style == config.RejectProblem; {
 	case r.Unavailable() && problem:
 		b = append(append(append(b, unavailableProblem...), t.zone...), `],"retry_after_seconds":`...)
@@ -140,16 +140,16 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 		return strconv.AppendInt(b, retry, 10)
 	case problem:
 		b = r.appendMessage(append(b, rejectedProblem...))
-		b = append(append(append(b, `","violated-policies":[`...), t.zone...), "],"...)
-		return r.appendRetry(b, retry)
+		b = append(append(append(b, `","violated-policies":[`...), t.zone...), ']')
+		return r.appendRetry(append(append(b, t.place...), ','), retry)
 	}
 	begin := rejectedJSON
 	if r.IsConcurrent() {
 		begin = rejectedConcurrentJSON
 	}
 	b = r.appendMessage(append(b, begin...))
-	b = append(append(append(b, `","details":{"zone":`...), t.zone...), ',')
-	b = append(append(b, t.limits...), ',')
+	b = append(append(append(b, `","details":{"zone":`...), t.zone...), t.place...)
+	b = append(append(append(b, ','), t.limits...), ',')
 	b = append(r.appendRetry(b, retry), `,"reset_at":"`...)
 	b = time.Unix(r.Decision.ResetAt.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
 	return append(b, '"')
@@ -168,7 +168,7 @@ const (
 
 // appendMessage appends why the request is rejected. A cost of 1 needs no word: nothing is left then.
 func (r *Result) appendMessage(b []byte) []byte {
-	b = append(b, r.Policy.ruleTexts().message...)
+	b = append(b, r.ruleTexts().message...)
 	if r.Cost > 1 || r.Reserves != "" {
 		b = fmt.Appendf(b, string(cmp.Or(r.Reserves, countsAs)), r.Cost)
 		if !r.Outage {

@@ -15,6 +15,7 @@ type Result struct {
 	Counters *usage.Counters // those of the endpoint and the tier
 	Policy   *Policy
 	Template *keytemplate.Template // of the key
+	Endpoint string                // whose limit it is; "": the zone's
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Reserves Reservation           // what it reserves if that is Cost; "": it is what counts
 	Decision limiter.Decision

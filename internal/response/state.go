@@ -135,15 +135,21 @@ func (s *State) Decisive() *Result {
 	return s.tightest(noHeaders)
 }
 
-// Placeholder returns the value of {http.rate_limit.<name>}, where name is exceeded.name or
+// Placeholder returns the value of {http.rate_limit.<name>}, where name is exceeded.name|endpoint or
 // <zone>.limit|remaining|reset|source. s may be nil. The values of a zone that did not apply are empty.
 // Those of a zone that hasZone does not know are unknown, which shows the mistake.
 func (s *State) Placeholder(name string, hasZone func(string) bool) (value string, known bool) {
 	if s == nil {
 		s = new(State)
 	}
-	if name == "exceeded.name" {
+	switch name {
+	case "exceeded.name":
 		return s.Exceeded, true
+	case "exceeded.endpoint":
+		if r := s.Decisive(); r != nil && !r.Decision.OK {
+			return r.Endpoint, true
+		}
+		return "", true
 	}
 	dot := max(0, strings.LastIndexByte(name, '.'))
 	zone, of := name[:dot], resultValues[name[dot:]]

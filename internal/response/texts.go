@@ -19,12 +19,14 @@ type ruleTexts struct {
 	policy  string // the rule's item in RateLimit-Policy
 	item    string // the rule's item in RateLimit, up to the value of r
 	zone    string // its name in JSON
+	place   string // the member of a rejection that names the endpoint; "" for a limit of the zone
 	message string // of a rejection; it may go on with the cost of the request
 	limits  string // the members of a rejection's details that are about the limit
 }
 
-// ruleTexts returns the texts of p.
-func (p *Policy) ruleTexts() *ruleTexts {
+// ruleTexts returns the texts of the limit of r.
+func (r *Result) ruleTexts() *ruleTexts {
+	p := r.Policy
 	if t := p.texts.Load(); t != nil {
 		return t
 	}
@@ -36,6 +38,11 @@ func (p *Policy) ruleTexts() *ruleTexts {
 		}
 	} else {
 		t = newRuleTexts(p.zone, p)
+	}
+	if r.Endpoint != "" {
+		name, _ := json.Marshal(r.Endpoint) // Marshal never fails for a string
+		t.place = `,"endpoint":` + string(name)
+		t.message += " at " + string(name[1:len(name)-1])
 	}
 	p.texts.Store(&t)
 	return &t

@@ -21,7 +21,8 @@ type Target struct {
 	redis    *stores.Target // nil: the rules are not in Redis
 	open     func(*Watcher, Observer) rules.Store
 	storage  certmagic.Storage // of this configuration
-	copyName string            // of the copy of a Redis in storage. It stays when a password changes
+	copyName string            // of the copy in storage. It stays when a password changes; "": the rules are there
+	durable  bool              // the store loses nothing by itself
 }
 
 // Resolve returns the store that s describes; nil: the default. redis has the counts, nil: they are
@@ -57,11 +58,15 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 		if err != nil {
 			return nil, err
 		}
-		_ = checked.Close() // it has nothing that could fail
-		return &Target{id: name + " " + digest(url), name: name, open: func(*Watcher, Observer) rules.Store {
-			store, _ := rulestore.OpenPostgres(url) // it was checked
-			return store
-		}}, nil
+		defer checked.Close() // it has nothing that could fail
+		return &Target{
+			id: name + " " + digest(url), name: name, storage: storage,
+			copyName: digest(checked.Place())[:16], durable: true,
+			open: func(*Watcher, Observer) rules.Store {
+				store, _ := rulestore.OpenPostgres(url) // it was checked
+				return store
+			},
+		}, nil
 	}
 	text, err := json.Marshal(storage) // modules have their configuration in exported fields
 	if err != nil {

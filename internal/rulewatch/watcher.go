@@ -31,7 +31,7 @@ var watchers = pool.New[string, *Watcher]()
 // A Watcher is the watcher of a store of rules.
 type Watcher struct {
 	*rules.Watcher
-	storage  *rulestore.Storage // the store, or the copy of a Redis; nil: neither is in Caddy's storage
+	storage  *rulestore.Storage // the store, or the copy of it
 	release  func()             // of what the store uses
 	endCheck func()             // of the settings of Redis
 }
@@ -43,9 +43,7 @@ func All() []*Watcher { return watchers.All() }
 // what happens if nobody has acquired it before.
 func (t *Target) Acquire(observer Observer) (w *Watcher, release func()) {
 	w, release = watchers.Acquire(t.id, func() *Watcher { return newWatcher(t, observer) })
-	if w.storage != nil {
-		w.storage.Use(t.storage)
-	}
+	w.storage.Use(t.storage)
 	return w, release
 }
 
@@ -58,13 +56,12 @@ func newWatcher(t *Target, observer Observer) *Watcher {
 	w := &Watcher{release: func() {}, endCheck: func() {}}
 	store := t.open(w, observer)
 	options := observer.RulesOptions(store.Name())
-	redis, inRedis := store.(*rulestore.Redis)
-	if inRedis {
+	if t.copyName != "" {
 		w.storage = rulestore.NewCopy(t.storage, t.copyName)
-		options.Copy = w.storage
+		options.Copy, options.Durable = w.storage, t.durable
 	}
 	w.Watcher = rules.NewWatcher(store, options)
-	if inRedis {
+	if redis, inRedis := store.(*rulestore.Redis); inRedis {
 		w.endCheck = w.checkSettings(redis, func(why, eviction string) { observer.RulesAtRisk(store.Name(), why, eviction) })
 	}
 	return w

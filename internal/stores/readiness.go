@@ -32,8 +32,8 @@ func (s *State) health() adminapi.StoreHealth {
 	case len(s.Primaries) == 0:
 		h.Status, h.Error = adminapi.HealthDegraded, "no primary is known"
 	}
-	for _, b := range s.Primaries {
-		p := primaryHealth(b)
+	for i := range s.Primaries {
+		p := primaryHealth(s.Primaries[i].Breaker)
 		h.Status = h.Status.Worse(p.Status)
 		h.Primaries = append(h.Primaries, p)
 	}

@@ -26,7 +26,11 @@ func TestStoreHealth(t *testing.T) {
 		{"no Sentinel", []redisconn.Breaker{{Addr: "a"}}, failed, adminapi.HealthDegraded},
 		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, nil, adminapi.HealthDegraded},
 	} {
-		got := (&State{Name: "redis", Primaries: tc.breakers, LookupErr: tc.lookupErr}).health()
+		state := State{Name: "redis", LookupErr: tc.lookupErr}
+		for _, b := range tc.breakers {
+			state.Primaries = append(state.Primaries, redisconn.Primary{Breaker: b})
+		}
+		got := state.health()
 		if got.Status != tc.want || len(got.Primaries) != len(tc.breakers) {
 			t.Errorf("%s: health = %+v, want %s with %d primaries", tc.name, got, tc.want, len(tc.breakers))
 		}

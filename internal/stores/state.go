@@ -18,7 +18,7 @@ type State struct {
 	Foreign    uint64 // values in Redis that this plugin cannot have written
 	Nodes      int
 	Mismatches []membership.Mismatch
-	Primaries  []redisconn.Breaker
+	Primaries  []redisconn.Primary
 	LookupErr  error // why the primaries cannot be looked up
 	Sentinels  int   // that answer; -1: none are asked
 }
@@ -28,7 +28,7 @@ func States() (all []State) {
 	for _, s := range stores.All() {
 		if r := s.redis; r != nil {
 			all = append(all, State{
-				s.name, r.leases.Stats(), r.counts.Foreign(), r.node.Nodes(), r.node.Mismatches(), r.client.Breakers(),
+				s.name, r.leases.Stats(), r.counts.Foreign(), r.node.Nodes(), r.node.Mismatches(), r.client.Primaries(),
 				r.client.LookupErr(), sentinelsOf(r.client),
 			})
 		}
@@ -62,12 +62,24 @@ func merged(sorted []State) (all []State) {
 	return all
 }
 
-// worst returns one breaker for each address: the one that is open, or else that of the slowest.
-func worst(breakers []redisconn.Breaker) []redisconn.Breaker {
-	slices.SortFunc(breakers, func(a, b redisconn.Breaker) int {
+// worst returns one primary for each address: with the breaker that is open, or else that of the
+// slowest, and all errors.
+func worst(primaries []redisconn.Primary) (all []redisconn.Primary) {
+	slices.SortFunc(primaries, func(a, b redisconn.Primary) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.State, a.State), cmp.Compare(b.Latency, a.Latency))
 	})
-	return slices.CompactFunc(breakers, func(a, b redisconn.Breaker) bool { return a.Addr == b.Addr })
+	for _, p := range primaries {
+		if len(all) == 0 || all[len(all)-1].Addr != p.Addr {
+			all = append(all, p)
+			continue
+		}
+		same := &all[len(all)-1]
+		same.Server = cmp.Or(same.Server, p.Server)
+		for kind, n := range p.Errors {
+			same.Errors[kind] += n
+		}
+	}
+	return all
 }
 
 // KeysAtLimit returns how many keys of each zone are at their limit, as far as this node knows.

@@ -15,19 +15,28 @@ import (
 func TestMergedStates(t *testing.T) {
 	const ms = time.Millisecond
 	refused := errors.New("NOAUTH")
+	server := &redisconn.Server{Memory: 1}
+	primary := func(b redisconn.Breaker, refusals uint64, s *redisconn.Server) redisconn.Primary {
+		return redisconn.Primary{Breaker: b, Errors: [redisconn.ErrorKinds]uint64{redisconn.Refused: refusals}, Server: s}
+	}
 	got := merged([]State{
-		{"redis a", lease.Stats{Granted: 3, Accounts: 1}, 1, 4, []membership.Mismatch{{Zone: "one"}}, []redisconn.Breaker{
-			{Addr: "a:1", State: redisconn.Open, Err: refused}, {Addr: "b:1", Latency: 9 * ms}, {Addr: "c:1", Latency: ms},
+		{"redis a", lease.Stats{Granted: 3, Accounts: 1}, 1, 4, []membership.Mismatch{{Zone: "one"}}, []redisconn.Primary{
+			primary(redisconn.Breaker{Addr: "a:1", State: redisconn.Open, Err: refused}, 5, nil),
+			primary(redisconn.Breaker{Addr: "b:1", Latency: 9 * ms}, 0, nil),
+			primary(redisconn.Breaker{Addr: "c:1", Latency: ms}, 1, nil),
 		}, refused, 2},
-		{"redis a", lease.Stats{Granted: 4, Accounts: 2}, 2, 3, []membership.Mismatch{{Zone: "two"}}, []redisconn.Breaker{
-			{Addr: "a:1", Latency: ms}, {Addr: "b:1", Latency: 2 * ms}, {Addr: "c:1", State: redisconn.HalfOpen, Err: refused},
+		{"redis a", lease.Stats{Granted: 4, Accounts: 2}, 2, 3, []membership.Mismatch{{Zone: "two"}}, []redisconn.Primary{
+			primary(redisconn.Breaker{Addr: "a:1", Latency: ms}, 2, server),
+			primary(redisconn.Breaker{Addr: "b:1", Latency: 2 * ms}, 0, nil),
+			primary(redisconn.Breaker{Addr: "c:1", State: redisconn.HalfOpen, Err: refused}, 1, nil),
 		}, nil, 3},
 		{Name: "redis b", Nodes: 1},
 	})
 	want := []State{
-		{"redis a", lease.Stats{Granted: 7, Accounts: 3}, 3, 4, []membership.Mismatch{{Zone: "one"}, {Zone: "two"}}, []redisconn.Breaker{
-			{Addr: "a:1", State: redisconn.Open, Err: refused}, {Addr: "b:1", Latency: 9 * ms},
-			{Addr: "c:1", State: redisconn.HalfOpen, Err: refused},
+		{"redis a", lease.Stats{Granted: 7, Accounts: 3}, 3, 4, []membership.Mismatch{{Zone: "one"}, {Zone: "two"}}, []redisconn.Primary{
+			primary(redisconn.Breaker{Addr: "a:1", State: redisconn.Open, Err: refused}, 7, server),
+			primary(redisconn.Breaker{Addr: "b:1", Latency: 9 * ms}, 0, nil),
+			primary(redisconn.Breaker{Addr: "c:1", State: redisconn.HalfOpen, Err: refused}, 2, nil),
 		}, refused, 2},
 		{Name: "redis b", Nodes: 1},
 	}

@@ -37,6 +37,7 @@ type Zone struct {
 	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing provides
 	Comparisons  Comparisons
 	Waits        Waits
+	Asked        Durations // of decisions for which Redis was asked
 	Charges      Charges
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or did once

@@ -1,9 +1,6 @@
 package usage
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "sync/atomic"
 
 const (
 	// mostWaiting and mostInZone bound the requests that wait for their turn on this node, in all zones
@@ -24,13 +21,10 @@ type Waits struct {
 	Lost      atomic.Uint64 // turns whose client had left, and that nobody used
 	Full      atomic.Uint64 // requests that were rejected because too many waited
 
-	waiting atomic.Int64
-	micros  atomic.Uint64 // that requests have waited in all
-	upTo    [len(WaitBounds) + 1]atomic.Uint64
-}
+	Waited Durations // of requests that have waited
 
-// WaitBounds are the upper bounds of the buckets of waits, in seconds. The last bucket has none.
-var WaitBounds = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	waiting atomic.Int64
+}
 
 // Begin has a request that may wait begin, and reports false if too many wait. End ends it.
 func (w *Waits) Begin() bool {
@@ -52,28 +46,3 @@ func (w *Waits) End() {
 
 // Waiting returns how many requests wait.
 func (w *Waits) Waiting() int64 { return w.waiting.Load() }
-
-// Waited notes how long a request has waited.
-func (w *Waits) Waited(d time.Duration) {
-	w.micros.Add(uint64(d.Microseconds()))
-	for i, bound := range WaitBounds {
-		if d.Seconds() <= bound {
-			w.upTo[i].Add(1)
-			return
-		}
-	}
-	w.upTo[len(WaitBounds)].Add(1)
-}
-
-// Histogram returns how many requests have waited, for how many seconds in all, and how many of them
-// up to each of WaitBounds.
-func (w *Waits) Histogram() (count uint64, seconds float64, upTo map[float64]uint64) {
-	upTo = make(map[float64]uint64, len(WaitBounds))
-	for i := range w.upTo {
-		count += w.upTo[i].Load()
-		if i < len(WaitBounds) {
-			upTo[WaitBounds[i]] = count
-		}
-	}
-	return count, float64(w.micros.Load()) / 1e6, upTo
-}

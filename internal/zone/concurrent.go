@@ -86,8 +86,11 @@ func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, entrie
 		if policy == nil {
 			continue
 		}
-		c, known := Charge{Policy: policy, endpoint: place, counters: rules.endpoints[place].countersOf(found.tier),
-			Wait: rules.endpoints[place].wait.forTurn}, false
+		e := &rules.endpoints[place]
+		c, known := Charge{
+			Policy: policy, endpoint: place, own: policy.Concurrent.ID == e.inFlightID, counters: e.countersOf(found.tier),
+			Wait: e.wait.forTurn,
+		}, false
 		for i := range found.Concurrent {
 			known = known || found.Concurrent[i].Policy.Concurrent.ID == c.Policy.Concurrent.ID
 		}

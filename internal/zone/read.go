@@ -47,6 +47,7 @@ type Charge struct {
 	Cost     int64
 	Reserves response.Reservation // why Cost is reserved; "": it counts
 	endpoint int                  // its index in the zone
+	own      bool                 // the limit is that of the endpoint, not of the zone
 	counters *usage.Counters
 	Counts   *config.StatusSet // the statuses with which it counts; nil: all
 	Wait     time.Duration     // for how long the request may wait for its turn
@@ -195,7 +196,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 		if inForce.limits() {
 			e := &rules.endpoints[place]
 			c := Charge{
-				Policy: &inForce.Policy, endpoint: place, counters: e.countersOf(found.tier),
+				Policy: &inForce.Policy, endpoint: place, own: inForce.CountID == e.id, counters: e.countersOf(found.tier),
 				Counts: e.counts, Wait: e.wait.of(e.counts), Late: e.late,
 			}
 			if !inForce.Block {
@@ -280,6 +281,9 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 func (f *Reading) Describe(c *Charge, r *response.Result) {
 	r.Zone, r.Counters, r.Policy, r.Template = &f.Zone.Zone, c.counters, c.Policy, f.Template
 	r.Cost, r.Reserves, r.UnknownTier = c.Cost, c.Reserves, f.UnknownTier
+	if c.own {
+		r.Endpoint = c.counters.Endpoint
+	}
 }
 
 // Lookup returns the names of the endpoint and the tier of a decision without a rule about the key

@@ -3,6 +3,7 @@ package rulestore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +45,16 @@ func OpenPostgres(url string) (*Postgres, error) {
 
 // Name implements [rules.Store].
 func (*Postgres) Name() string { return "postgres" }
+
+// Place names the database without its user and password: it stays when these change.
+func (p *Postgres) Place() string {
+	c := p.pool.Config().ConnConfig
+	hosts := []string{fmt.Sprint(c.Host, ":", c.Port)}
+	for _, f := range c.Fallbacks { // the other hosts, and each one without TLS
+		hosts = append(hosts, fmt.Sprint(f.Host, ":", f.Port))
+	}
+	return fmt.Sprint(slices.Compact(hosts), " ", c.Database, " ", c.RuntimeParams["search_path"])
+}
 
 // Close implements [rules.Store]. It waits for calls that run, and closes the connections.
 func (p *Postgres) Close() error {

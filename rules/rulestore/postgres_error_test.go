@@ -147,24 +147,11 @@ func serve(t *testing.T, address string, handle func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// TestPostgresDownAtStart starts a node before its server.
-func TestPostgresDownAtStart(t *testing.T) {
-	t.Parallel()
-	server, address := pgtest.Shared(t), redistest.FreeAddr()
-	text := strings.Replace(server.URL(server.Database(t)), server.Addr, address, 1)
-	failed := make(chan error, 1)
-	w := rules.NewWatcher(openPostgres(t, text), rules.Options{
-		Poll: 20 * time.Millisecond, OnFailure: func(err error) { failed <- err },
-	})
-	t.Cleanup(func() { _ = w.Close() })
-	if err := <-failed; !strings.Contains(err.Error(), "use a PostgreSQL that runs") {
-		t.Errorf("the reported error = %v, want that PostgreSQL does not run", err)
-	}
-	if v := w.Latest(); v.Number != 0 || v.Document == nil {
-		t.Errorf("the version in force = %+v, want none", v)
-	}
+// forward has what connects to an address reach another one, until the test ends.
+func forward(t *testing.T, address, other string) {
+	t.Helper()
 	serve(t, address, func(conn net.Conn) {
-		to, err := net.Dial("tcp", server.Addr)
+		to, err := net.Dial("tcp", other)
 		if err != nil {
 			return
 		}
@@ -174,6 +161,25 @@ func TestPostgresDownAtStart(t *testing.T) {
 		}()
 		_, _ = io.Copy(conn, to)
 	})
+}
+
+// TestPostgresDownAtStart starts a node before its server.
+func TestPostgresDownAtStart(t *testing.T) {
+	t.Parallel()
+	server, address := pgtest.Shared(t), redistest.FreeAddr()
+	text := strings.Replace(server.URL(server.Database(t)), server.Addr, address, 1)
+	failed := make(chan error, 1)
+	w := rules.NewWatcher(openPostgres(t, text), rules.Options{
+		Poll: 20 * time.Millisecond, OnUnread: func(err error) { failed <- err },
+	})
+	t.Cleanup(func() { _ = w.Close() })
+	if err := <-failed; !strings.Contains(err.Error(), "use a PostgreSQL that runs") {
+		t.Errorf("the reported error = %v, want that PostgreSQL does not run", err)
+	}
+	if v := w.Latest(); v.Number != 0 || v.Document == nil {
+		t.Errorf("the version in force = %+v, want none", v)
+	}
+	forward(t, address, server.Addr)
 	<-w.Loaded()
 	if _, err := w.Update(t.Context(), rules.Change{Author: "me"}); err != nil {
 		t.Errorf("Update after the start = %v", err)

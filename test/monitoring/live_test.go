@@ -110,6 +110,11 @@ var causes = map[string]string{
 	"RateLimitNodesDisagree":         `caddy_rate_limit_differing_nodes > 0`,
 	"RateLimitRedisLookupFailing":    `caddy_rate_limit_redis_lookup_failing > 0`,
 	"RateLimitRedisSlow":             `quantile_over_time(0.5, caddy_rate_limit_redis_latency_seconds[2s]) > 0.005`,
+	"RateLimitZoneSlow":              `histogram_quantile(0.99, sum by (job, zone, le) (rate(caddy_rate_limit_zone_store_seconds_bucket[2s]))) > 0.025`,
+	"RateLimitRedisErrors":           `rate(caddy_rate_limit_redis_errors_total[2s]) > 0.1`,
+	"RateLimitRedisMemory":           `caddy_rate_limit_redis_memory_bytes / (caddy_rate_limit_redis_max_memory_bytes > 0) > 0.9`,
+	"RateLimitRedisEvicts":           `increase(caddy_rate_limit_redis_evicted_keys_total[6s]) > 0`,
+	"RateLimitReplicaLags":           `caddy_rate_limit_redis_replication_lag_bytes > 1e7`,
 	"RateLimitRedisDown":             `caddy_rate_limit_breaker_state > 0`,
 	"RateLimitOutage":                `rate(caddy_rate_limit_decisions_total{source="outage"}[2s]) > 0`,
 	"RateLimitDebtGrows":             `caddy_rate_limit_outage_debt_events > 0`,
@@ -160,6 +165,7 @@ func TestFleet(t *testing.T) {
 		alone.Send(pace, func(i int) (string, string) {
 			return "/odd?k=" + []string{"a", "bad_1", "1&k=2"}[i%3], "X-Tier: gold"
 		}),
+		fleet[1].Send(pace, func(i int) (string, string) { return "/", fmt.Sprint("X-Api-Key: new", i) }),
 		fleet[0].Send(pace, func(int) (string, string) { return "/", "X-Api-Key: a" }),
 	}
 	fleet[0].MustAsk("POST", "overrides", `{"zone": "user", "key": "b", "multiplier": 2}`)
@@ -168,7 +174,7 @@ func TestFleet(t *testing.T) {
 	for _, s := range sentinel.Sentinels {
 		s.Pause()
 	}
-	proxy.Delay(10 * time.Millisecond)
+	proxy.Delay(30 * time.Millisecond)
 	for seen["RateLimitHotKey"].Labels == nil { // no hotter than necessary: the average takes time to fall
 		if alone.Metric(`caddy_rate_limit_hottest_key_per_second{zone="dear"}`) < 15000 {
 			alone.MustGet(200, "/dear")
@@ -183,8 +189,8 @@ func TestFleet(t *testing.T) {
 	}
 	_, _, _ = alone.Get("/lost")
 	byClients := []string{"RateLimitPlaceholderUnprovided", "RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
-	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitRedisLookupFailing")...)
-	for _, stop := range loads[:5] {
+	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitZoneSlow", "RateLimitRedisLookupFailing")...)
+	for _, stop := range loads[:6] {
 		stop()
 	}
 	proxy.Delay(0)
@@ -193,8 +199,20 @@ func TestFleet(t *testing.T) {
 	}
 	alone.MustAsk("DELETE", "emergency", "")
 
-	t.Log("another program has overwritten the rules")
+	t.Log("a Redis is full, and its replica does not follow")
 	ctx := t.Context()
+	watched.Kill() // the next process asks Redis at once, and not within 15 s
+	fill(t, sentinel)
+	watched.Restart()
+	fires("RateLimitRedisMemory", "RateLimitRedisEvicts", "RateLimitReplicaLags")
+	sentinel.Replica.Resume()
+	watched.Kill()
+	if err := sentinel.Primary.Client().ConfigSet(ctx, "maxmemory", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	watched.Restart()
+
+	t.Log("another program has overwritten the rules")
 	if err := redis.Client().Set(ctx, rulesKey, "x", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,13 +231,13 @@ func TestFleet(t *testing.T) {
 		redis.Kill()
 		p.await("open breakers", func() bool { return len(p.query("caddy_rate_limit_breaker_state > 1")) == len(fleet) })
 		if i == 0 {
-			fires("RateLimitRedisDown", "RateLimitOutage", "RateLimitDebtGrows")
+			fires("RateLimitRedisDown", "RateLimitOutage", "RateLimitDebtGrows", "RateLimitRedisErrors")
 		}
 		redis.Restart()
 		p.await("closed breakers", func() bool { return len(p.query("caddy_rate_limit_breaker_state > 0")) == 0 })
 	}
 	fires("RateLimitBreakerFlapping")
-	loads[5]()
+	loads[6]()
 	alone.Reload("decisions log", strings.Replace(aloneSite, "{jwt.sub}", "{header.X-Api-Key}", 1))
 	p.await("the end of all alerts", func() bool { return len(p.firing()) == 0 })
 
@@ -232,6 +250,26 @@ func TestFleet(t *testing.T) {
 		checkAnnotations(t, seen[name])
 	}
 	checkQueries(t, p)
+}
+
+// fill has a primary evict keys, and its replica lack them.
+func fill(t *testing.T, s *redistest.Sentinel) {
+	t.Helper()
+	s.Replica.Pause()
+	ctx, primary := t.Context(), s.Primary.Client()
+	for _, setting := range []string{"maxmemory-policy volatile-ttl", "maxmemory 16mb", "client-output-buffer-limit replica 0 0 0"} {
+		name, value, _ := strings.Cut(setting, " ")
+		if err := primary.ConfigSet(ctx, name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipeline := primary.Pipeline()
+	for i := range 200 {
+		pipeline.Set(ctx, fmt.Sprint("full", i), strings.Repeat("x", 100_000), time.Minute)
+	}
+	if _, err := pipeline.Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkAnnotations looks for what an alert must tell, and whether its runbook exists.

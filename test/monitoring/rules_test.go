@@ -155,6 +155,31 @@ var alertTests = []struct {
 		{gauge(of("redis_latency_seconds", "a", primary), .0004, .0049)},
 		{every(of("redis_latency_seconds", "a", primary), 10, 3)},
 	}},
+	{"RateLimitZoneSlow", zone, [][]history{{
+		counter(of("zone_store_seconds_bucket", "a", zone+`, le="0.025"`), 9), counter(of("zone_store_seconds_bucket", "a", zone+`, le="+Inf"`), 9),
+		counter(of("zone_store_seconds_bucket", "b", zone+`, le="0.025"`), .8), counter(of("zone_store_seconds_bucket", "b", zone+`, le="0.05"`), 1),
+		counter(of("zone_store_seconds_bucket", "b", zone+`, le="+Inf"`), 1),
+	}}, [][]history{{
+		counter(of("zone_store_seconds_bucket", "a", zone+`, le="0.025"`), 9.91), counter(of("zone_store_seconds_bucket", "a", zone+`, le="0.05"`), 10),
+		counter(of("zone_store_seconds_bucket", "a", zone+`, le="+Inf"`), 10),
+	}}},
+	{"RateLimitRedisErrors", primary + `, kind="refused"`, [][]history{
+		{counter(of("redis_errors_total", "a", primary+`, kind="refused"`), .06), counter(of("redis_errors_total", "b", primary+`, kind="refused"`), .06)},
+	}, [][]history{
+		{counter(of("redis_errors_total", "a", primary+`, kind="refused"`), .09), counter(of("redis_errors_total", "a", primary+`, kind="timeout"`), .09)},
+	}},
+	{"RateLimitRedisMemory", primary, [][]history{
+		{gauge(of("redis_memory_bytes", "a", primary), 10, 91), gauge(of("redis_max_memory_bytes", "a", primary), 100, 100)},
+	}, [][]history{
+		{gauge(of("redis_memory_bytes", "a", primary), 10, 89), gauge(of("redis_max_memory_bytes", "a", primary), 100, 100)},
+		{gauge(of("redis_memory_bytes", "a", primary), 10, 1e12), gauge(of("redis_max_memory_bytes", "a", primary), 0, 0)},
+	}},
+	{"RateLimitRedisEvicts", primary, [][]history{
+		{counter(of("redis_evicted_keys_total", "a", primary), .1), counter(of("redis_evicted_keys_total", "b", primary), .1)},
+	}, [][]history{{counter(of("redis_evicted_keys_total", "a", primary), 0)}}},
+	{"RateLimitReplicaLags", primary,
+		[][]history{{gauge(of("redis_replication_lag_bytes", "a", primary), 100, 1.1e7), gauge(of("redis_replication_lag_bytes", "b", primary), 100, 100)}},
+		[][]history{{gauge(of("redis_replication_lag_bytes", "a", primary), 100, 9e6)}, {briefly(of("redis_replication_lag_bytes", "a", primary), 1e8, 4)}}},
 	{"RateLimitRedisLookupFailing", store,
 		[][]history{{gauge(of("redis_lookup_failing", "a", store), 0, 1), gauge(of("redis_lookup_failing", "b", store), 0, 0)}},
 		[][]history{{briefly(of("redis_lookup_failing", "a", store), 1, 1)}}},

@@ -101,6 +101,7 @@ func TestRedisSlow(t *testing.T) {
 	w.has(strings.ToLower(w.next("redis-cli slowlog get 5")), "keys *")
 	w.has(w.next("redis-cli info commandstats"), "cmdstat_evalsha:calls=")
 	w.has(w.next("redis-cli info memory"), "used_memory:", "maxmemory:", "mem_fragmentation_ratio:")
+	w.has(w.next("redis-cli info replication"), "role:master", "master_repl_offset:")
 	proxy.Delay(0)
 	again := w.commands[0]
 	w.next("caddy rate-limit status --json")

@@ -1,0 +1,40 @@
+package usage
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Durations count how long something took, in buckets.
+type Durations struct {
+	micros atomic.Uint64 // in all
+	upTo   [len(DurationBounds) + 1]atomic.Uint64
+}
+
+// DurationBounds are the upper bounds of the buckets, in seconds. The last bucket has none.
+var DurationBounds = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+// Add adds a duration.
+func (d *Durations) Add(took time.Duration) {
+	d.micros.Add(uint64(took.Microseconds()))
+	for i, bound := range DurationBounds {
+		if took.Seconds() <= bound {
+			d.upTo[i].Add(1)
+			return
+		}
+	}
+	d.upTo[len(DurationBounds)].Add(1)
+}
+
+// Histogram returns how many durations there were, of how many seconds in all, and how many of them
+// up to each of DurationBounds.
+func (d *Durations) Histogram() (count uint64, seconds float64, upTo map[float64]uint64) {
+	upTo = make(map[float64]uint64, len(DurationBounds))
+	for i := range d.upTo {
+		count += d.upTo[i].Load()
+		if i < len(DurationBounds) {
+			upTo[DurationBounds[i]] = count
+		}
+	}
+	return count, float64(d.micros.Load()) / 1e6, upTo
+}

@@ -1,0 +1,51 @@
+package fleet
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
+	"github.com/fleetlimit/fleetlimit/test/pgtest"
+)
+
+// A node that starts without its PostgreSQL has the rules of its copy. One that has no copy has no
+// rules, and does not say that all is well until it has read some.
+func TestNodesStartWithoutPostgres(t *testing.T) {
+	server := pgtest.NewServer(t)
+	options := "rules postgres " + server.URL("postgres")
+	n := nodetest.Start(t, options, nodetest.UserSite("2/24h"))
+	n.MustAsk("POST", "access", `{"action": "deny", "address": "127.0.0.1"}`)
+	n.MustGet(403, "/", "X-Api-Key: a")
+	n.Await("the copy", func() bool {
+		files, _ := filepath.Glob(n.Storage + "/rate_limit/rules_copies/*/versions.json")
+		return len(files) == 1
+	})
+	n.Kill()
+	server.Kill()
+
+	n.Restart()
+	n.MustGet(403, "/", "X-Api-Key: a")
+	n.MustAsk("GET", "health/ready", "")
+	if line := "those of the copy in Caddy's storage are in force"; !strings.Contains(n.Logged(), line) {
+		t.Errorf("the log does not say that %s", line)
+	}
+
+	fresh := nodetest.Start(t, options, nodetest.UserSite("2/24h"))
+	fresh.MustGet(200, "/", "X-Api-Key: a")
+	const remedy = "use a PostgreSQL that runs"
+	if status, answer := fresh.Ask("GET", "health/ready", ""); status != 503 || !strings.Contains(answer, `"unread_rules":[{"store":"postgres"`) {
+		t.Errorf("without rules, ready is %d %s", status, answer)
+	}
+	fresh.Await("a line of the log", func() bool { return strings.Contains(fresh.Logged(), "no rules are in force") })
+	for _, command := range []string{"health", "status"} {
+		out, err := nodetest.Command("rate-limit", command, "--address", fresh.Admin).CombinedOutput()
+		if text := string(out); err == nil || !strings.Contains(text, "unread rules") || !strings.Contains(text, remedy) {
+			t.Errorf("%s without rules = %v\n%s", command, err, text)
+		}
+	}
+
+	server.Restart(t)
+	fresh.AwaitStatus(403, "a")
+	fresh.MustAsk("GET", "health/ready", "")
+}
