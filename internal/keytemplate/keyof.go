@@ -203,6 +203,8 @@ func (p *part) normalize(value string) (string, Presence) {
 	switch {
 	case p.name == "http.request.method":
 		value = strings.ToUpper(value)
+	case strings.HasPrefix(p.name, cookiePrefix):
+		value = joined(value)
 	case p.name == "http.request.host", strings.HasPrefix(p.name, hostLabelPrefix):
 		value, _ = splitHostPort(value)
 	case p.name == "http.request.hostport", isHostHeader(p.name):
