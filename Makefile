@@ -81,12 +81,14 @@ page: build need-redis need-chromium ## Drive the operator's page in Chromium, a
 openapi: need-go need-redis ## Run the tests of the admin API, and compare what it answers with openapi.json
 	cd test/openapi && $(GO) test -vet=off -count=1 .
 
-upstreams: need-go ## Ask real upstreams which names they read as a key, and how they read paths
+upstreams: need-go ## Ask real upstreams which names and values they read as a key, and how they read paths
 	test/upstreams/need-parsers.sh
 	@mkdir -p bin
-	$(GO) run ./test/upstreams >bin/upstream_names.txt
-	mv bin/upstream_names.txt internal/keytemplate/testdata/upstream_names.txt
-	$(GO) test -count=1 -run UpstreamNames ./internal/keytemplate
+	for table in names values; do \
+		$(GO) run ./test/upstreams $$table >bin/upstream_$$table.txt || exit 1; \
+		mv bin/upstream_$$table.txt internal/keytemplate/testdata/upstream_$$table.txt; \
+	done
+	$(GO) test -count=1 -run TestUpstream ./internal/keytemplate
 	$(GO) run ./test/upstreams/paths >bin/upstream_paths.txt
 	mv bin/upstream_paths.txt internal/pathreading/testdata/upstream_paths.txt
 	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/pathreading

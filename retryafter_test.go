@@ -27,7 +27,7 @@ func TestMaxRetryAfter(t *testing.T) {
 	}{
 		{"json", `"reject": "json"`, "local", scriptedStore{decision: deniedForDay}, 429, `"retry_after_seconds":3600,`, `"user";r=0;t=3600`},
 		{"problem", `"reject": "problem"`, "local", scriptedStore{decision: deniedForDay}, 429, `"retry_after_seconds":3600}`, `"user";r=0;t=3600`},
-		{"no headers", `"headers": "none"`, "local", scriptedStore{decision: deniedForDay}, 429, `"retry_after_seconds":3600,`, ""},
+		{"no headers", `"headers": "none"`, "local", scriptedStore{decision: deniedForDay}, 429, `"retry_after_seconds":3600}`, ""},
 		{"share of a node", `"reject": "json"`, "local", scriptedStore{decision: inOutage, err: errStore}, 429, `"retry_after_seconds":3600,`, ""},
 		{"closed", `"reject": "json"`, "closed", scriptedStore{decision: inOutage, err: errStore}, 503, `"retry_after_seconds":3600}`, ""},
 		{"closed, as a problem", `"reject": "problem"`, "closed", scriptedStore{decision: inOutage, err: errStore}, 503, `"retry_after_seconds":3600}`, ""},

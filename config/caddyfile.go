@@ -90,7 +90,7 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 
 // addressesLine is a subdirective with client addresses, which it adds to list in canonical form.
 func addressesLine(name string, list *[]string) subdirective.Line {
-	l := subdirective.Line{Usage: name + " <ip|cidr|private_ranges...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true}
+	l := subdirective.Line{Usage: name + " <ip|cidr|private_ranges...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true, Words: true}
 	l.Parse = func(args []string) error {
 		for _, arg := range args {
 			if strings.HasPrefix(arg, "{env.") || strings.HasPrefix(arg, "{file.") {

@@ -26,7 +26,7 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 			return nil
 		}},
 		"tier": {
-			Usage: "tier <name> " + rateUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true,
+			Usage: "tier <name> " + rateUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true, Words: true,
 			Block: func(args []string) error { return a.parseTier(d, args) },
 		},
 		"defaults": {Usage: "defaults {", Block: func([]string) error { return a.parseDefaults(d) }},
@@ -36,7 +36,7 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 			a.Rules = &RuleStore{Name: args[0], URL: strings.Join(args[1:], ""), Place: placeOf(d)}
 			return nil
 		}},
-		"decisions": {Usage: "decisions [log] [postgres] [{ ... }]", Max: 2, Block: func(args []string) error {
+		"decisions": {Usage: "decisions [log] [postgres] [{ ... }]", Max: 2, Words: true, Block: func(args []string) error {
 			return a.parseDecisions(d, args)
 		}},
 	}}

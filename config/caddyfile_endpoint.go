@@ -145,7 +145,7 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
 	return subdirective.Block{Of: "tier", Other: &subdirective.Line{
-		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber,
+		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber, Words: true,
 		Block: func(args []string) error {
 			name := args[0]
 			p.endpointTiers = append(p.endpointTiers, tierUse{name, subdirective.Here(p.Dispenser)})

@@ -22,7 +22,7 @@ func limitLine(limit **Limit) subdirective.Line {
 			return nil, errors.New("the limit is already specified before this block: use it once")
 		}
 		return parseRate(args)
-	})
+	}).InWords()
 }
 
 func algorithmLine(algorithm **Algorithm) subdirective.Line {
@@ -31,15 +31,15 @@ func algorithmLine(algorithm **Algorithm) subdirective.Line {
 			return nil, errors.New("the algorithm is already specified before this block: use it once")
 		}
 		return parseAlgorithm(args)
-	})
+	}).InWords()
 }
 
 func costLine(cost **Cost) subdirective.Line {
-	return subdirective.Value(costUsage, 1, 2, cost, parseCost)
+	return subdirective.Value(costUsage, 1, 2, cost, parseCost).InWords()
 }
 
 func countStatusLine(statuses *Statuses) subdirective.Line {
-	return subdirective.Value(countStatusUsage, 1, subdirective.AnyNumber, statuses, parseStatuses)
+	return subdirective.Value(countStatusUsage, 1, subdirective.AnyNumber, statuses, parseStatuses).InWords()
 }
 
 func onOutageLine(name *string) subdirective.Line {

@@ -40,7 +40,7 @@ func (p *zoneParser) tier(args []string) error {
 			use(c.Default)
 			return nil
 		}},
-	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Block: p.zoneTier}}
+	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Words: true, Block: p.zoneTier}}
 	if err := b.Parse(p.Dispenser); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,7 +51,28 @@ func (p *zonesParser) parseZone(name string) (*Zone, error) {
 	if z.places, err = z.block().Read(p.Dispenser); err != nil {
 		return nil, err
 	}
-	return z.zone, z.check()
+	if err = z.checkImports(); err == nil {
+		err = z.check()
+	}
+	return z.zone, err
+}
+
+// checkImports checks that no argument of import is lost in the zone.
+func (p *zoneParser) checkImports() error {
+	const key = "rate_limit.sources"
+	sources, found := p.rest.State[key].(map[string][]caddyfile.Token)
+	if !found {
+		sources = make(map[string][]caddyfile.Token)
+		if p.rest.State != nil {
+			p.rest.State[key] = sources
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.places)) {
+		if err := checkImport(p.places[name], sources); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *zoneParser) block() subdirective.Block {
@@ -70,8 +92,8 @@ func (p *zoneParser) block() subdirective.Block {
 		"max_hold":          subdirective.Duration("max_hold", false, &c.MaxHold),
 		"hold_after_cancel": subdirective.Duration("hold_after_cancel", false, &c.HoldAfterCancel),
 		"adaptive":          adaptiveLine(p.Dispenser, &c.Adaptive),
-		"tier":              {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Block: p.tier},
-		"endpoint":          {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Block: p.endpoint},
+		"tier":              {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Words: true, Block: p.tier},
+		"endpoint":          {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Words: true, Block: p.endpoint},
 		"cost":              costLine(&c.Cost),
 		"count_status":      countStatusLine(&c.CountStatus),
 		"wait":              waitLine(&c.Wait),
@@ -183,9 +205,12 @@ const onMissingKeyUsage = "on_missing_key <template> [<rate>] | shared [<rate>] 
 // onMissingKey parses what happens to requests without a key, and the limit that they may have.
 func (p *zoneParser) onMissingKey(args []string) (err error) {
 	c := p.zone
+	if len(args) == 1 { // a rate may be in the same argument, as from import
+		args = cutTemplate(args[0])
+	}
 	c.OnMissingKey = args[0]
 	if len(args) > 1 {
-		if c.OnMissingLimit, err = parseRate(args[1:]); err != nil {
+		if c.OnMissingLimit, err = parseRate(strings.Fields(strings.Join(args[1:], " "))); err != nil {
 			return fmt.Errorf("on_missing_key: %w", err)
 		}
 	}
@@ -214,6 +239,8 @@ func (p *zoneParser) match([]string) error {
 		return p.Errf("wrong number of arguments: use `%s`", matchUsage)
 	case len(args) > 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "@/*"):
 		return p.Errf("match %s is not clear: use `%s`, one set on each line", strings.Join(args, " "), matchUsage)
+	case len(args) > 0 && strings.Contains(args[0], " "):
+		return p.Errf("%q is one word: use `match {`, `%s` on the next line, and `}`", args[0], strings.Join(args, " "))
 	case len(args) > 0:
 		p.onlyLegacy = p.Errf("matchers need a block: use `match {`, `%s` on the next line, and `}`", strings.Join(args, " "))
 	}

@@ -210,7 +210,7 @@ func (z *Zone) Charges() bool {
 
 // chargeLine is the subdirective with a charge.
 func chargeLine(c **Charge) subdirective.Line {
-	return subdirective.Value(chargeUsage, 1, subdirective.AnyNumber, c, parseCharge)
+	return subdirective.Value(chargeUsage, 1, subdirective.AnyNumber, c, parseCharge).InWords()
 }
 
 // chargeMaxLine is the subdirective with the highest charge.

@@ -62,7 +62,7 @@ type Handler struct {
 
 	// The headers of responses: `x` for X-RateLimit-Limit, -Remaining and -Reset, `draft` for
 	// RateLimit and RateLimit-Policy (IETF draft-ietf-httpapi-ratelimit-headers-11), `all` or `none`.
-	// Default: `all`.
+	// With `none`, bodies of rejections tell nothing of the limits either. Default: `all`.
 	Headers string `json:"headers,omitempty"`
 
 	// How requests are rejected, with 429, 403 or 400: `json` and `problem` (RFC 9457) write a body,

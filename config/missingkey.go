@@ -13,6 +13,17 @@ const (
 	OnMissingShared = "shared"
 )
 
+// cutTemplate returns the template in a text and the words of the rate that follows it, if one does.
+func cutTemplate(text string) []string {
+	words := strings.Fields(text)
+	for i := 1; i < len(words); i++ {
+		if _, err := parseRate(words[i:]); err == nil {
+			return append([]string{strings.Join(words[:i], " ")}, words[i:]...)
+		}
+	}
+	return []string{text}
+}
+
 // CheckOnMissingKey refuses texts that are neither a word of on_missing_key nor a template: they
 // would be one key, whose count all clients without a key share. limit is that of such requests.
 func CheckOnMissingKey(text string, limit *Limit) error {

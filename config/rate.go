@@ -135,11 +135,6 @@ func rateMistake(args []string) error {
 	if word := remedies["rate"][strings.ToLower(args[0])]; word != "" {
 		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
 	}
-	if words := strings.Fields(text); len(args) == 1 && len(words) > 1 {
-		if _, rest, err := cutRate(words); err == nil && len(rest) == 0 {
-			return fmt.Errorf("%q is one word: use %s without quotes", text, text)
-		}
-	}
 	for n := min(len(args), mostRateWords); n > 0; n-- {
 		text := strings.Join(args[:n], " ")
 		if spelled := spelling.Rate(text); spelled != "" && spelled != text {

@@ -67,6 +67,9 @@ type ListEntry interface {
 	// about returns what the entry is about. No two entries of a list are about the same.
 	about() subject
 
+	// canonical returns the entry as Canonical does, with its own type.
+	canonical(schema Schema) any
+
 	check(v *validator, path string)
 }
 
@@ -180,7 +183,7 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 	ids, subjects := make(map[string]int), make(map[subject]int) // the last place of those that differ
 	for _, i := range inserted(changes) {
 		if e := entries[i]; e != none && !same(before[e.Common().ID], e) {
-			differs[i], ids[e.Common().ID], subjects[e.about()] = true, -1, -1
+			differs[i], ids[e.Common().ID], subjects[Canonical(e, v.schema).about()] = true, -1, -1
 		}
 	}
 	for i, e := range entries {
@@ -208,7 +211,7 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 		if common.Expired(v.now) {
 			continue
 		}
-		subject := e.about()
+		subject := Canonical(e, v.schema).about()
 		if last, found := subjects[subject]; found {
 			if last >= 0 && (differs[last] || differs[i]) {
 				v.report(path(), "%s[%d] is about the same: use only one of them, and change or delete that", list, last)

@@ -34,4 +34,8 @@ type Schema interface {
 	// Key returns an error unless requests can have the key, whose zone exists. shared reports that
 	// all requests of the zone have it. Only such a key may be without a text.
 	Key(key Key) (shared bool, err error)
+
+	// Canonical returns the key as requests have it, whose count a key is about. A key that no request
+	// has stays as it is.
+	Canonical(key Key) Key
 }

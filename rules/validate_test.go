@@ -72,6 +72,14 @@ func (testSchema) Key(k Key) (shared bool, err error) {
 	return k.Zone == "all", nil
 }
 
+// Canonical makes keys of the zone "user" lower case.
+func (testSchema) Canonical(k Key) Key {
+	if k.Zone == "user" {
+		k.Text = strings.ToLower(k.Text)
+	}
+	return k
+}
+
 var testNow = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func parseDocument(t *testing.T, text string) *Document {

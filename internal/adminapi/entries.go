@@ -90,7 +90,7 @@ func (s *entryResource[E]) getAll(c Running, w http.ResponseWriter, r *http.Requ
 		case len(listed) == int(limit):
 			next = listed[len(listed)-1].Common().ID
 		default:
-			listed = append(listed, e)
+			listed = append(listed, rules.Canonical(e, c.Schema()))
 			continue
 		}
 		break
@@ -131,7 +131,7 @@ func (s *entryResource[E]) get(c Running, w http.ResponseWriter, r *http.Request
 		return nil, err
 	}
 	w.Header().Set("ETag", etag(v.Number))
-	return entries[i], nil
+	return rules.Canonical(entries[i], c.Schema()), nil
 }
 
 // post answers POST, which adds an entry.
@@ -159,7 +159,7 @@ func (s *entryResource[E]) post(c Running, w http.ResponseWriter, r *http.Reques
 			return nil, apiError(http.StatusConflict, "there is an entry %q already: use PATCH /rate_limit/%s/%s to change it",
 				common.ID, s.name, common.ID)
 		}
-		if other := rules.Other(entries, added, time.Now()); other != *new(E) {
+		if other := rules.Other(entries, added, c.Schema(), time.Now()); other != *new(E) {
 			id := other.Common().ID
 			return nil, apiError(http.StatusConflict, "the entry %q is about the same already: use PATCH /rate_limit/%s/%s to "+
 				"change it, or DELETE it first", id, s.name, id)
@@ -246,7 +246,7 @@ func (s *entryResource[E]) deleteByKey(c Running, w http.ResponseWriter, r *http
 	}
 	about.Common().ID = "" // which no entry has
 	_, answer, err := s.change(c, r, "", "", func(entries []E) ([]E, error) {
-		found := rules.Other(entries, about, time.Now())
+		found := rules.Other(entries, about, c.Schema(), time.Now())
 		if found == *new(E) {
 			return nil, apiError(http.StatusNotFound, "there is no such entry: use GET /rate_limit/%s to see which there are", s.name)
 		}

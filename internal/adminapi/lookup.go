@@ -44,7 +44,7 @@ func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 	v, now, found := c.Watcher().Latest(), time.Now(), []*rules.Override{}
 	for _, o := range v.Document.Overrides {
 		if o.Zone == zone && !o.Expired(now) && namesAny(c, o.Key, wanted) {
-			found = append(found, o)
+			found = append(found, rules.Canonical(o, c.Schema()))
 		}
 	}
 	w.Header().Set("ETag", etag(v.Number))

@@ -87,6 +87,7 @@ func update(ctx context.Context, c Running, change rules.Change, apply func(*rul
 			if err := apply(d); err != nil {
 				return err
 			}
+			d.Normalize(old, c.Schema())
 			d.Sign(old, change.Author, now)
 			if err := rules.Validate(d, old, c.Schema(), now); err != nil {
 				return err

@@ -27,8 +27,9 @@ func cookieReader(name string) reader {
 		if s.unclear || cookies > maxParameters {
 			return "", AmbiguousCookie
 		}
-		value, _ := unescape(s.value, false)
-		return trim(value)
+		decoded, _ := unescape(s.value, false)
+		value, presence := plain(decoded, len(decoded) != len(s.value))
+		return joined(value), min(presence, AmbiguousCookie)
 	}
 }
 
@@ -41,14 +42,15 @@ type cookieScan struct {
 	unclear bool // servers disagree about the cookie, or where a value begins or ends
 }
 
-// addHeader adds a Cookie header. Some servers also split cookies at commas, spaces and tabs, and
-// for some a value in quotes goes on to the next quote.
+// addHeader adds a Cookie header. Some servers also split cookies at commas, spaces and tabs. For
+// some a name begins after any byte that names do not have, and a value in quotes goes on to the next
+// quote.
 func (s *cookieScan) addHeader(line string) {
 	for i := 0; i < len(line); i++ {
 		if line[i] == ';' { // an empty cookie
 			continue
 		}
-		start, equals, word, quotes := i, -1, -1, 0
+		start, equals, word, name, quotes := i, -1, -1, -1, 0
 		similar, marks := false, cookieByte(0)
 	cookie:
 		for ; i < len(line); i++ {
@@ -63,15 +65,18 @@ func (s *cookieScan) addHeader(line string) {
 				word = i + 1
 			case '"':
 				quotes++
+				name = i + 1
+			default: // WebOb begins a name here
+				name = i + 1
 			case '=':
 				if equals < 0 {
 					equals, marks = i, 0
 					similar = s.matcher.similar(line[start:i])
 				}
-				if word >= 0 && !(similar && equals == i) && s.matcher.similar(line[word:i]) {
+				if !(similar && equals == i) && (word >= 0 && s.matcher.similar(line[word:i]) || name >= 0 && s.is(line[name:i])) {
 					s.found, s.unclear = true, true
 				}
-				word = -1
+				word, name = -1, -1
 			}
 		}
 		if equals < 0 {
@@ -84,17 +89,25 @@ func (s *cookieScan) addHeader(line string) {
 	}
 }
 
+// is reports whether text is the name, with or without spaces and tabs around it.
+func (s *cookieScan) is(text string) bool {
+	return strings.EqualFold(strings.Trim(text, " \t"), s.name)
+}
+
 // add adds a cookie with a similar name. bad reports that its value has bytes that net/http does
-// not take, apart from tabs and quotes.
+// not take. The others at which some server ends a value are searched here.
 func (s *cookieScan) add(cookie string, bad bool) {
 	name, value, _ := strings.Cut(cookie, "=")
 	value = unquote(strings.Trim(value, " \t"))
-	bad = bad || strings.IndexByte(value, '\t') >= 0 || strings.IndexByte(value, '"') >= 0
-	if s.found || bad || !strings.EqualFold(strings.Trim(name, " \t"), s.name) {
+	bad = bad || strings.ContainsAny(value, " \t,\"[]&")
+	if s.found || bad || !s.is(name) {
 		s.unclear = true
 	}
 	s.found, s.value = true, value
 }
+
+// joined returns the value of a cookie with `+` for spaces.
+func joined(value string) string { return strings.ReplaceAll(value, " ", "+") }
 
 // unquote removes a pair of double quotes around s.
 func unquote(s string) string {
@@ -108,17 +121,17 @@ func unquote(s string) string {
 type cookieByte uint8
 
 const (
-	cookieMark cookieByte = 1 << iota // it separates cookies or words, or is a quote or an equals sign
-	cookieBad                         // net/http does not take it in a value
+	cookieMark cookieByte = 1 << iota // addHeader looks at it
+	cookieBad                         // net/http does not take it in a value, whatever is around it
 )
 
 var cookieBytes = func() (bytes [256]cookieByte) {
 	for i := range bytes {
 		if i < ' ' || i > '~' || i == '\\' {
-			bytes[i] = cookieBad
+			bytes[i] = cookieMark | cookieBad
 		}
 	}
-	for _, c := range "; ,\t\"=" {
+	for _, c := range "; ,\t\"=[]" {
 		bytes[c] = cookieMark
 	}
 	return bytes

@@ -36,9 +36,9 @@ func headerReader(field string) reader {
 		case len(values) == 0:
 			return "", Missing
 		case len(values) == 1:
-			return trim(values[0])
+			return plain(values[0], false)
 		case list:
-			return trim(joinList(values))
+			return plain(joinList(values), false)
 		}
 		return "", Ambiguous
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
@@ -36,7 +37,7 @@ func (t *Template) KeyOf(text string) ([]byte, error) {
 		value := values[0]
 		values = values[1:]
 		if prefix, is := t.prefixOf(p, value); is {
-			if bits := t.bits(prefix.Addr()); bits != prefix.Bits() {
+			if bits := t.bits(prefix.Addr()); bits > prefix.Bits() {
 				return nil, fmt.Errorf("%q is no key, because addresses count by their first %d bits: use an address, or a "+
 					"prefix of that length", value, bits)
 			}
@@ -45,6 +46,14 @@ func (t *Template) KeyOf(text string) ([]byte, error) {
 		key = t.appendValue(key, p, value)
 	}
 	return bound(nil, key), nil
+}
+
+// Respells reports whether KeyOf reads several texts as the key that has one of them in requests,
+// apart from spaces and tabs around values.
+func (t *Template) Respells() bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool {
+		return p.mask || isHostHeader(p.name) || hasPrefix(p.name, "http.request.host", "http.request.method", cookiePrefix)
+	})
 }
 
 // sharedText returns the text of a template without placeholders.
@@ -191,7 +200,7 @@ func (s *splitter) fits(p *part, value string) bool {
 // isAddressText reports whether value is an address or a prefix that counts as one.
 func (t *Template) isAddressText(p *part, value string) bool {
 	if prefix, is := t.prefixOf(p, value); is {
-		return t.bits(prefix.Addr()) == prefix.Bits()
+		return t.bits(prefix.Addr()) <= prefix.Bits()
 	}
 	_, is := ipset.ParseAddr(value)
 	return is
@@ -203,6 +212,8 @@ func (p *part) normalize(value string) (string, Presence) {
 	switch {
 	case p.name == "http.request.method":
 		value = strings.ToUpper(value)
+	case strings.HasPrefix(p.name, cookiePrefix):
+		value = joined(value)
 	case p.name == "http.request.host", strings.HasPrefix(p.name, hostLabelPrefix):
 		value, _ = splitHostPort(value)
 	case p.name == "http.request.hostport", isHostHeader(p.name):

@@ -21,11 +21,11 @@ func queryReader(name string) reader {
 		if presence != Present {
 			return "", presence
 		}
-		value, clear := unescape(value, true)
+		decoded, clear := unescape(value, true)
 		if !clear {
 			return "", Ambiguous
 		}
-		return trim(value)
+		return plain(decoded, len(decoded) != len(value))
 	}
 }
 

@@ -12,6 +12,11 @@ import (
 //go:embed testdata/upstream_names.txt
 var upstreamNames string
 
+// upstreamValues are values that parsers of upstreams read as another value of a key.
+//
+//go:embed testdata/upstream_values.txt
+var upstreamValues string
+
 // No name that some upstream reads as the key escapes it: neither instead of the key nor beside it.
 func TestUpstreamNames(t *testing.T) {
 	names := 0
@@ -21,12 +26,8 @@ func TestUpstreamNames(t *testing.T) {
 		}
 		names++
 		fields := strings.SplitN(line, " ", 3)
-		quoted, err := strconv.QuotedPrefix(fields[2])
-		if err != nil {
-			t.Fatalf("%v in %q", err, line)
-		}
-		name, _ := strconv.Unquote(quoted)
-		kind, key, who := fields[0], fields[1], strings.TrimSpace(fields[2][len(quoted):])
+		name, who := unquoted(t, fields[2])
+		kind, key := fields[0], fields[1]
 		r, repl := keyRequest("192.0.2.1")
 		read := func(text string) (string, Presence) {
 			if kind == "query" {
@@ -49,4 +50,54 @@ func TestUpstreamNames(t *testing.T) {
 	if names < 2000 {
 		t.Errorf("the table has %d names, want 2000 or more", names)
 	}
+}
+
+// No value that some upstream reads as another one escapes the count of that.
+func TestUpstreamValues(t *testing.T) {
+	values, readers := 0, make(map[string]bool)
+	for line := range strings.Lines(upstreamValues) {
+		if line[0] == '#' {
+			continue
+		}
+		values++
+		kind, rest, _ := strings.Cut(line, " ")
+		want, rest := unquoted(t, rest)
+		text, who := unquoted(t, rest)
+		r, repl := keyRequest("192.0.2.1")
+		read := queryReader("key")
+		switch kind {
+		case "query":
+			r.URL.RawQuery = "key=" + text
+		case "cookie":
+			r.Header["Cookie"], read, want = []string{"key=" + text}, cookieReader("key"), joined(want)
+		case "header":
+			r.Header["Key"], read = []string{text}, headerReader("key")
+		}
+		value, has := read(r, repl)
+		if same := has == Present && value == want; !same && has != Ambiguous && has != AmbiguousCookie {
+			t.Errorf("%s %q: %s reads it as %q, and it is %q, %v; want the same or ambiguous", kind, text, who, want, value, has)
+		}
+		for name := range strings.FieldsSeq(who) {
+			readers[kind+" "+name] = true
+		}
+	}
+	if values < 2000 {
+		t.Errorf("the table has %d values, want 2000 or more", values)
+	}
+	for _, name := range []string{"cookie WebOb", "cookie Mojolicious", "cookie CGI", "header Tornado", "header Mojolicious", "query Tornado", "query PHP"} {
+		if !readers[name] {
+			t.Errorf("%s reads no value of the table", name)
+		}
+	}
+}
+
+// unquoted returns the quoted text with which s begins, and what follows.
+func unquoted(t *testing.T, s string) (text, rest string) {
+	t.Helper()
+	quoted, err := strconv.QuotedPrefix(s)
+	if err != nil {
+		t.Fatalf("%v in %q", err, s)
+	}
+	text, _ = strconv.Unquote(quoted)
+	return text, strings.TrimSpace(s[len(quoted):])
 }

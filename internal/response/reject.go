@@ -89,9 +89,14 @@ func (s *State) Reject(
 		return caddyhttp.HandlerError{Err: failed, StatusCode: status}
 	}
 	b := (*buffer)[:0]
-	if a.Refusal != nil {
+	switch hidden := a.Settings.hidesLimits(); {
+	case a.Refusal != nil && hidden:
+		b = a.Refusal.appendBody(b, nil, style)
+	case a.Refusal != nil:
 		b = a.Refusal.appendBody(b, a.Zone, style)
-	} else {
+	case hidden:
+		b = denied.appendHidden(b, style, retry)
+	default:
 		b = denied.appendBody(b, style, retry)
 	}
 	*buffer = appendEnd(b, style)
@@ -109,15 +114,15 @@ const (
 		`"status":429,"detail":"`
 )
 
-// The same while the counts of the zone are not available, up to its name.
+// The same while the counts of the zone are not available, up to its details.
 const (
 	unavailable     = "Requests cannot be counted at the moment"
-	unavailableJSON = `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + unavailable + `","details":{"zone":`
+	unavailableJSON = `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + unavailable + `","details":{`
 
 	problemReduced = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 
 	unavailableProblem = `{"type":"` + problemReduced + `",` +
-		`"title":"Service Unavailable","status":503,"detail":"` + unavailable + `","violated-policies":[`
+		`"title":"Service Unavailable","status":503,"detail":"` + unavailable + `",`
 )
 
 // appendEnd appends the end of a body, after its last member.
@@ -133,10 +138,12 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	t := r.ruleTexts()
 	switch problem := style == config.RejectProblem; {
 	case r.Unavailable() && problem:
-		b = append(append(append(b, unavailableProblem...), t.zone...), `],"retry_after_seconds":`...)
+		b = append(append(b, unavailableProblem...), `"violated-policies":[`...)
+		b = append(append(b, t.zone...), `],"retry_after_seconds":`...)
 		return strconv.AppendInt(b, retry, 10)
 	case r.Unavailable():
-		b = append(append(append(b, unavailableJSON...), t.zone...), `,"retry_after_seconds":`...)
+		b = append(append(b, unavailableJSON...), `"zone":`...)
+		b = append(append(b, t.zone...), `,"retry_after_seconds":`...)
 		return strconv.AppendInt(b, retry, 10)
 	case problem:
 		b = r.appendMessage(append(b, rejectedProblem...))

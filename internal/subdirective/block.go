@@ -32,6 +32,7 @@ type Line struct {
 	Usage    string // how to write it, for errors
 	Min, Max int    // how many arguments it has; AnyNumber for no bound
 	Raw      bool   // Block reads the arguments itself and gets none
+	Words    bool   // arguments have no spaces: one that has some, as in quotes or from import, is several
 	Repeats  bool   // it may occur more than once, and adds to what is there
 
 	// Parse gets the arguments. Its errors get the place of the line.
@@ -88,7 +89,7 @@ func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, er
 // read reads the rest of the line after the current token of d, and adds its arguments to args.
 func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 	if !l.Raw {
-		args = append(args, d.RemainingArgs()...)
+		args = append(args, l.words(d.RemainingArgs())...)
 		if l.Max == 0 && len(args) > 0 {
 			return d.Errf("unexpected %q: use `%s`", args[0], l.Usage)
 		}
@@ -118,6 +119,21 @@ func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 	return nil
 }
 
+// words returns the words of arguments, if they are such.
+func (l *Line) words(args []string) (words []string) {
+	if !l.Words {
+		return args
+	}
+	for _, arg := range args {
+		if in := strings.Fields(arg); len(in) > 0 {
+			words = append(words, in...)
+		} else {
+			words = append(words, "") // an error
+		}
+	}
+	return words
+}
+
 // Here returns a copy of d for errors about this place that are found later.
 func Here(d *caddyfile.Dispenser) *caddyfile.Dispenser {
 	here := *d
@@ -141,6 +157,11 @@ func (b Block) remedy(name string) string {
 			return fmt.Sprintf("use `%s`", strings.TrimSpace(word+" "+value))
 		}
 		return b.remedy(word)
+	}
+	if word, _, found := strings.Cut(name, " "); found {
+		if _, known := b.Lines[word]; known {
+			return fmt.Sprintf("use `%s` without quotes around all of it", name)
+		}
 	}
 	names := slices.Sorted(maps.Keys(b.Lines))
 	if nearest := spelling.Nearest(name, names); nearest != "" {

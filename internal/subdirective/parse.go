@@ -16,6 +16,12 @@ func Value[T any](usage string, least, most int, v *T, parse func(args []string)
 	}}
 }
 
+// InWords returns l with Words.
+func (l Line) InWords() Line {
+	l.Words = true
+	return l
+}
+
 // Text returns a line with one argument, which it stores in s.
 func Text(usage string, s *string) Line {
 	return Value(usage, 1, 1, s, func(args []string) (string, error) { return args[0], nil })

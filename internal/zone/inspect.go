@@ -21,6 +21,7 @@ type inspector struct {
 	zone     *Zone
 	config   *config.Zone
 	key      rules.Key
+	named    string                // as the request names an address, which may be one of many of its key
 	keys     [][]byte              // as requests have it
 	entries  map[*rules.Entry]bool // of the rules, that are about it
 	now      time.Time
@@ -43,7 +44,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	i.key = ref.Key
+	i.key, i.named = z.canonical(ref.Key), ref.Text
 	i.setKeys(keys)
 	tier, err := i.tier(r.Tier)
 	if err != nil {
@@ -115,7 +116,7 @@ func (i *inspector) accessByKey() (by *adminapi.DecidedBy) {
 
 // accessByAddress returns what allows or denies the client whose address is the key, before any zone.
 func (i *inspector) accessByAddress() *adminapi.DecidedBy {
-	p, err := ipset.ParsePrefix(i.text())
+	p, err := ipset.ParsePrefix(i.named)
 	if err != nil || !i.zone.countsAddresses(i.key.Missing) {
 		return nil
 	}

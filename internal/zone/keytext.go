@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -30,6 +31,29 @@ func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
 		}
 	}
 	return name, false
+}
+
+// canonical returns k as requests have it: there are several texts of an address, which counts by its
+// prefix, or of a host. It returns k itself if no request has it.
+func (z *Zone) canonical(k rules.Key) rules.Key {
+	spaces := strings.Trim(k.Text, " \t") != k.Text
+	if !spaces && !slices.ContainsFunc(z.templates, (*keytemplate.Template).Respells) {
+		return k
+	}
+	keys, err := z.keysOf(&k)
+	if err != nil {
+		return k
+	}
+	name, exact := z.nameOf(keys[0])
+	others, _ := z.keysOf(&name)
+	if !exact || name.Missing != k.Missing || !slices.EqualFunc(keys, others, bytes.Equal) {
+		return k
+	}
+	was, _ := k.Bytes()
+	if is, _ := name.Bytes(); bytes.Equal(is, was) {
+		return k // in base64, perhaps
+	}
+	return name
 }
 
 // A KeyRef is a key as a request to the admin API names it. Stored is the key as the store has it,

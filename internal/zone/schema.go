@@ -105,6 +105,14 @@ func (s *Set) Key(key rules.Key) (shared bool, err error) {
 	return !key.Missing && len(z.Key.Placeholders()) == 0, err
 }
 
+// Canonical implements rules.Schema.
+func (s *Set) Canonical(key rules.Key) rules.Key {
+	if z := s.named(key.Zone); z != nil {
+		return z.canonical(key)
+	}
+	return key
+}
+
 func (s *Set) noZone(name string) error {
 	return fmt.Errorf("there is no zone %q: use one of %q", name, s.Zones())
 }

@@ -1,8 +1,10 @@
 // Command upstreams asks the parsers of real upstreams which names of query parameters and cookies
-// they read as the name of a key, and prints a table of them. It needs PHP, Ruby with Rack, Node
-// with the packages of parsers/package.json, and Python with Django, Starlette and Werkzeug: `make
-// upstreams` installs them, and writes the table to internal/keytemplate/testdata. A test there
-// checks that no name of the table escapes a key.
+// they read as the name of a key (`upstreams names`), or which values of parameters, cookies and
+// headers they read as the value of a key (`upstreams values`), and prints a table of them. It needs
+// PHP, Ruby with Rack, Node with the packages of parsers/package.json, Perl with Mojolicious, Plack
+// and CGI, and Python with the packages of parsers/python.py: `make upstreams` installs them, and
+// writes the tables to internal/keytemplate/testdata. Tests there check that nothing of the tables
+// escapes a key.
 package main
 
 import (
@@ -22,19 +24,30 @@ import (
 )
 
 func main() {
-	if err := run(os.Stdout); err != nil {
+	if err := run(os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run prints a line for each spelling that some parser reads as the key.
-func run(w io.Writer) error {
-	all := spellings()
+func run(w io.Writer, args []string) error {
+	var all []spelling
+	var what string
+	switch strings.Join(args, " ") {
+	case "names":
+		all, what = sorted(names()), "Names that parsers of upstreams read as a key, of %d that were tried: the kind, the key,\n# the name"
+	case "values":
+		all, what = sorted(values()), "Values that parsers of upstreams read as another, of %d that were tried: the kind, the value\n# that they read, the value"
+	default:
+		return errors.New("use `upstreams names` or `upstreams values`")
+	}
 	readers := make([][]string, len(all)) // who reads each spelling
 	_, source, _, _ := runtime.Caller(0)
 	dir := filepath.Join(filepath.Dir(source), "parsers")
-	for _, command := range [][]string{{"ruby", "rack.rb"}, {"/usr/bin/python3", "python.py"}, {"node", "node.mjs"}} {
+	for _, command := range [][]string{
+		{"ruby", "rack.rb"}, {"perl", "perl.pl"}, {"/usr/bin/python3", "python.py"}, {"node", "node.mjs"},
+	} {
 		if err := askProgram(dir, command, all, readers); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 		}
@@ -43,11 +56,10 @@ func run(w io.Writer) error {
 		return fmt.Errorf("PHP: %w", err)
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "# Names that parsers of upstreams read as a key, of %d that were tried: the kind, the key,\n", len(all))
-	fmt.Fprint(out, "# the name and who reads it. Written by make upstreams.\n")
+	fmt.Fprintf(out, "# "+what+" and who reads it. Written by make upstreams.\n", len(all))
 	for i, s := range all {
 		if len(readers[i]) > 0 {
-			fmt.Fprintf(out, "%s %s %q %s\n", s.kind, s.key, s.name, strings.Join(readers[i], " "))
+			fmt.Fprintln(out, s, strings.Join(readers[i], " "))
 		}
 	}
 	return out.Flush()
@@ -57,7 +69,7 @@ func run(w io.Writer) error {
 func askProgram(dir string, command []string, all []spelling, readers [][]string) error {
 	var input strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&input, "%s\t%s\t%x\n", s.kind, s.key, s.name)
+		fmt.Fprintf(&input, "%s\t%s\t%x\t%x\n", s.kind, s.key, s.value, s.text)
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Stderr, cmd.Stdin = dir, os.Stderr, strings.NewReader(input.String())
@@ -67,7 +79,7 @@ func askProgram(dir string, command []string, all []spelling, readers [][]string
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != len(all) {
-		return fmt.Errorf("it answers for %d of %d names", len(lines), len(all))
+		return fmt.Errorf("it answers for %d of %d spellings", len(lines), len(all))
 	}
 	for i, line := range lines {
 		readers[i] = append(readers[i], strings.Fields(line)...)
@@ -101,7 +113,7 @@ func askPHP(dir string, all []spelling, readers [][]string) error {
 			read, err = phpReads(addr, s)
 		}
 		if err != nil {
-			return fmt.Errorf("%q: %w", s.name, err)
+			return fmt.Errorf("%s: %w", s, err)
 		}
 		if read {
 			readers[i] = append(readers[i], "PHP")
@@ -117,13 +129,16 @@ func phpReads(addr string, s spelling) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	target, cookie := "/"+url.PathEscape(s.key), ""
-	if s.kind == "query" {
-		target += "?" + s.name + "=v"
-	} else {
-		cookie = "Cookie: " + s.name + "=v\r\n"
+	target, field := "/"+url.PathEscape(s.key)+"/"+url.PathEscape(s.value), ""
+	switch s.kind {
+	case "query":
+		target += "?" + s.text
+	case "cookie":
+		field = "Cookie: " + s.text + "\r\n"
+	case "header":
+		field = s.key + ": " + s.text + "\r\n"
 	}
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n", target, cookie); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n", target, field); err != nil {
 		return false, err
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -1,4 +1,5 @@
-// Reads lines of kind, key and name, the name in hexadecimal, and prints who reads the key.
+// Reads lines of kind, key, value and text, the last two in hexadecimal, and prints who reads the
+// value. An empty one is any.
 import { createInterface } from 'node:readline'
 import querystring from 'node:querystring'
 import qs from 'qs'
@@ -12,11 +13,13 @@ const readers = {
 		URLSearchParams: (text) => Object.fromEntries(new URLSearchParams(text)),
 	},
 	cookie: { cookie: (text) => cookie.parse(text) },
+	header: {},
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-	const [kind, key, name] = line.split('\t')
-	const text = Buffer.from(name, 'hex').toString('latin1') + '=v'
-	const read = Object.entries(readers[kind]).filter(([, parse]) => Object.hasOwn(parse(text), key))
+	const [kind, key, value, text] = line.split('\t')
+	const want = Buffer.from(value, 'hex').toString('latin1')
+	const reads = (all) => Object.hasOwn(all, key) && (want === '' || all[key] === want)
+	const read = Object.entries(readers[kind]).filter(([, parse]) => reads(parse(Buffer.from(text, 'hex').toString('latin1'))))
 	console.log(read.map(([who]) => who).join(' '))
 }

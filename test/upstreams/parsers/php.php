@@ -1,4 +1,7 @@
 <?php
-// Served by PHP's own server: prints whether the request has the parameter or cookie of path /<key>.
-$key = strtr(rawurldecode(substr(parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH), 1)), '. ', '__');
-echo isset($_GET[$key]) || isset($_COOKIE[$key]) ? 1 : 0;
+// Served by PHP's own server: prints whether the request has the parameter, cookie or header of path
+// /<key>/<value>. An empty value is any.
+[, $key, $value] = array_map('rawurldecode', explode('/', parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH)));
+$key = strtr($key, '. ', '__');
+$read = $_GET[$key] ?? $_COOKIE[$key] ?? $_SERVER['HTTP_' . strtoupper($key)] ?? null;
+echo isset($read) && ($value === '' || $read === $value) ? 1 : 0;

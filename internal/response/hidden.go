@@ -1,0 +1,37 @@
+package response
+
+import (
+	"strconv"
+
+	"github.com/fleetlimit/fleetlimit/config"
+)
+
+// hidesLimits reports whether responses tell clients nothing about limits but when to come again.
+func (s *Settings) hidesLimits() bool { return s.headers == noHeaders }
+
+// appendHidden appends the body of a rejection that tells no more than the headers of such responses,
+// without its end: neither the zone nor its limit, nor what is left of that.
+func (r *Result) appendHidden(b []byte, style string, retry int64) []byte {
+	problem := style == config.RejectProblem
+	begin, message := rejectedJSON, "Rate limit exceeded"
+	if problem {
+		begin = rejectedProblem
+	}
+	if r.IsConcurrent() {
+		message = "Too many concurrent requests"
+		if !problem {
+			begin = rejectedConcurrentJSON
+		}
+	}
+	switch {
+	case r.Unavailable() && problem:
+		b = append(b, unavailableProblem...)
+	case r.Unavailable():
+		b = append(b, unavailableJSON...)
+	case problem:
+		b = append(append(append(b, begin...), message...), `",`...)
+	default:
+		b = append(append(append(b, begin...), message...), `","details":{`...)
+	}
+	return strconv.AppendInt(append(b, `"retry_after_seconds":`...), retry, 10)
+}
