@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
 	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
 )
 
@@ -80,9 +81,15 @@ func (e *Route) Within(patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, e.bare) })
 }
 
-// Under reports whether every path that the route matches begins with prefix and a slash.
-func (e *Route) Under(prefix string) bool {
-	return pathpattern.Covers(strings.TrimRight(prefix, "/")+"/*", e.pattern)
+// Pattern returns the pattern of its paths.
+func (e *Route) Pattern() string { return e.pattern }
+
+// Method returns a method of its requests.
+func (e *Route) Method() string {
+	if len(e.methods) == 0 {
+		return http.MethodGet
+	}
+	return e.methods[0]
 }
 
 // ShadowedBy returns the error about an endpoint that never gets a request, because the earlier
@@ -95,18 +102,14 @@ func (e *Route) ShadowedBy(earlier *Route, place string) error {
 		e, earlier, place)
 }
 
-// Match reports whether a request with this method is one to this endpoint, if its path is read in
-// this way.
-func (e *Route) Match(method string, path pathpattern.Text) bool {
-	if !e.matchMethod(method) {
-		return false
-	}
-	for i := range e.compiled {
-		if e.compiled[i].Match(path) {
-			return true
+// Match returns the readings of its path with which a request with this method is one to this endpoint.
+func (e *Route) Match(method string, path *pathmatch.Path) (s pathmatch.Set) {
+	if e.matchMethod(method) {
+		for i := range e.compiled {
+			s |= path.Matching(&e.compiled[i])
 		}
 	}
-	return false
+	return s
 }
 
 // matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of

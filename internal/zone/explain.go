@@ -9,7 +9,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -24,7 +23,7 @@ func (s *Snapshot) Explain(
 	z := found.Zone
 	x := adminapi.ExplainedZone{
 		Zone: z.Name, Applies: applies, DryRun: applies && found.DryRun, Values: []adminapi.ExplainedRead{},
-		Limits: []adminapi.ExplainedLimit{}, TierUnknown: found.UnknownTier,
+		Limits: []adminapi.ExplainedLimit{}, TierUnknown: found.UnknownTier, Path: z.pathOf(r),
 	}
 	switch {
 	case err != nil:
@@ -52,6 +51,17 @@ func (s *Snapshot) Explain(
 		i.explainLimits(ctx, &x, r, found)
 	}
 	return x
+}
+
+// pathOf returns the path that z matches, "" if it tells no paths apart.
+func (z *Zone) pathOf(r *Request) string {
+	switch {
+	case z.paths == (pathUse{}):
+		return ""
+	case z.onOriginal:
+		return r.sentURL().Path
+	}
+	return r.HTTP.URL.Path
 }
 
 // explainKey says what the key is, and how it was read.
@@ -118,11 +128,7 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 		add(c.endpoint, c.Cost, c.Counts, c.Late)
 	}
 	if len(found.Charges)+len(found.Concurrent) == 0 {
-		place := len(inForce.endpoints) - 1
-		if path, err := r.readings(); err == nil {
-			place = inForce.endpointFor(httpmethod.Of(r.HTTP), &path.Readings()[0])
-		}
-		add(place, 0, nil, nil)
+		add(i.zone.placeOf(r, inForce), 0, nil, nil)
 	}
 	for _, c := range found.Concurrent {
 		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {

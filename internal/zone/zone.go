@@ -30,13 +30,15 @@ import (
 type Zone struct {
 	response.Zone // what its responses need
 
-	Name     string
-	matchers caddyhttp.MatcherSets
-	paths    pathUse // whether it tells paths apart
-	queries  bool    // whether a matcher may read the query
-	headers  bool    // the same of headers
-	Key      *keytemplate.Template
-	missing  missingKey
+	Name        string
+	matchers    caddyhttp.MatcherSets
+	matcherSets []matcherSet // the same, if they tell paths apart
+	paths       pathUse      // whether it tells paths apart
+	onOriginal  bool         // it does so by the path as the client has sent it
+	queries     bool         // whether a matcher may read the query
+	headers     bool         // the same of headers
+	Key         *keytemplate.Template
+	missing     missingKey
 
 	ambiguousIsMissing bool                    // else it is an error
 	cookieKey          *keytemplate.Template   // counts requests with an ambiguous cookie
@@ -134,6 +136,10 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
 	z.dryRun = keyshare.New(float64(settings.DryRun), name)
+	if err := config.CheckWord("on_path", settings.OnPath); err != nil {
+		return nil, config.ErrorIn("on_path", err)
+	}
+	z.onOriginal = settings.OnPath == config.OriginalPath
 	z.builder.zone, z.builder.tiers = settings, z.tiers
 	endpoints, err := z.builder.endpoints()
 	if err != nil {
