@@ -69,4 +69,7 @@ func logWarnings(logger *zap.Logger, z *zone.Zone, warnings []error) {
 		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.Name), report.PlaceField(z.Place),
 			zap.Error(warning))
 	}
+	if z.Memory != "" {
+		logger.Info("the memory of the zone is bounded", zap.String("zone", z.Name), report.PlaceField(z.Place), zap.String("bound", z.Memory))
+	}
 }

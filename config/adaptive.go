@@ -146,7 +146,7 @@ func (z *Zone) firstOfKeys() string {
 func (z *Zone) firstOfLimits() string {
 	return firstSet([]setting{
 		{"algorithm", z.Algorithm != nil}, {"cost", z.Cost != nil}, {"count_status", len(z.CountStatus) > 0},
-		{"mode", z.Mode != ""}, {"on_outage", z.OnOutage != ""}, {"max_keys", z.MaxKeys != 0}, {"wait", z.Wait != nil}, {"compare", z.Compare != nil},
+		{"mode", z.Mode != ""}, {"on_outage", z.OnOutage != ""}, {"max_keys", z.MaxKeys != 0}, {"max_memory", z.MaxMemory != 0}, {"wait", z.Wait != nil}, {"compare", z.Compare != nil},
 	})
 }
 

@@ -101,6 +101,7 @@ func (p *zoneParser) block() subdirective.Block {
 		"charge":            chargeLine(&c.Charge),
 		"charge_max":        chargeMaxLine(&c.ChargeMax),
 		"max_keys":          subdirective.Number("max_keys", 1, many, &c.MaxKeys),
+		"max_memory":        sizeLine("max_memory", &c.MaxMemory),
 		"allow_key":         {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
 		"deny_key":          {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
 		"reject_header":     rejectHeaderLine(&c.RejectHeaders),

@@ -9,6 +9,7 @@
 //	cost.go, and others    what a subdirective of zones needs besides: the file has its name
 //	endpoint.go            what an endpoint needs a limit of its own for
 //	limit.go               a limit, and the limit of a tier
+//	size.go                sizes of memory
 //	tiername.go            which tiers can stand side by side
 //	rate.go                the syntax of rates, such as 100/1m, and what people write instead
 //	enforcement.go         what decides under a limit

@@ -105,6 +105,10 @@ type Zone struct {
 	// no such bound. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
 
+	// Remembers no more keys than fit into this memory, in bytes or as a text with a unit, such as
+	// `256MB`. Default: 512MB, if there is no `max_keys`.
+	MaxMemory Size `json:"max_memory,omitempty"`
+
 	// Does not limit keys that match any of these globs, such as `sk_internal_*`. Other zones still
 	// limit them.
 	AllowKeys []string `json:"allow_keys,omitempty"`

@@ -47,6 +47,16 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames)
 }
 
+// CountBytes returns the most bytes that a count takes in memory whose limit allows so many events.
+// Entries of a log grow by doubling.
+func (a Algorithm) CountBytes(events int64) int64 {
+	if n := a.StateSize(); n > 0 {
+		return 8 * int64(n)
+	}
+	const entry = 16
+	return 2 * entry * min(events, 1<<40)
+}
+
 // Validate returns an error that names the field and its bounds when a cannot be used.
 func (a Algorithm) Validate() error {
 	switch {

@@ -88,8 +88,10 @@ type ruleBuilder struct {
 	zone   *config.Zone
 	tiers  *tierFinder
 
-	withoutKey *rule // of on_missing_limit; nil: none
-	compared   bool  // it compiles comparedRules
+	withoutKey *rule  // of on_missing_limit; nil: none
+	compared   bool   // it compiles comparedRules
+	memory     string // what is to be said of that of the zone
+	fewerKeys  int    // than the zone may have by max_keys, because of its memory; 0: it may have these
 
 	earlier  map[ruleSource]*rule // that were compiled before
 	compiled map[ruleSource]*rule // that this builder has compiled, or taken from earlier
@@ -292,7 +294,7 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 		owner = append(owner, "compared")
 	}
 	id, err := b.set.ruleID(owner...)
-	base := limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm, MaxWait: b.longestWait()}
+	base := limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.maxKeys(), Algorithm: algorithm, MaxWait: b.longestWait()}
 	return base.Settings(), err
 }
 

@@ -68,6 +68,7 @@ type Zone struct {
 	logKey   bool    // operators may see the keys
 	Place    string  // in the Caddyfile; "": unknown
 	Warnings []error // what is probably a mistake and yet loads
+	Memory   string  // what bounds the keys that it remembers; empty: max_keys
 
 	WarnedNoKey     atomic.Bool // about a missing key
 	WarnedNoAddress atomic.Bool // about requests without a client address
@@ -142,6 +143,9 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	z.onOriginal = settings.OnPath == config.OriginalPath
 	z.builder.zone, z.builder.tiers = settings, z.tiers
 	endpoints, err := z.builder.endpoints()
+	if err == nil && z.builder.boundMemory() {
+		endpoints, err = z.builder.endpoints()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +157,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))
 	}
 	z.builder.compiled = nil // the endpoints have them
+	z.Memory = z.builder.memory
 	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareDoubts(settings)...)
 	z.usePaths()
 	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
