@@ -29,11 +29,11 @@ func TestRejectionsOfCharges(t *testing.T) {
 		{"1", "limit 2/24h\ncharge usage reserve 1", "/?user=a&tokens=2", 1,
 			"Rate limit of 2 tokens per day exceeded: this request reserves 1 until its cost is known, with 0 left"},
 		{"a header", "limit 1000/24h\ncharge {http.response.header.X-Tokens}", "/?user=a&tokens=190", 5, "Rate limit of 1000 events per day exceeded" + ofKey},
-		{"an endpoint", "endpoint / {\nlimit 1000/24h\ncharge usage\n}", "/?user=a&tokens=190", 5, "Rate limit of 1000 tokens per day exceeded" + ofKey},
+		{"an endpoint", "endpoint / {\nlimit 1000/24h\ncharge usage\n}", "/?user=a&tokens=190", 5, "Rate limit of 1000 tokens per day exceeded at /" + ofKey},
 		{"an endpoint without a limit", "limit 1000/24h\nendpoint / {\ncharge usage\n}", "/?user=a&tokens=190", 5, "Rate limit of 1000 tokens per day exceeded" + ofKey},
 		{"the rest beside such an endpoint", "limit 1/24h\nendpoint /chat {\ncharge usage\n}", "/?user=a&tokens=1", 1, "Rate limit of 1 token per day exceeded"},
 		{"an endpoint with a cost", "limit 1000/24h\ncharge usage\nendpoint / {\nlimit 30/24h\ncost 20\n}", "/?user=a&tokens=1", 1,
-			"Rate limit of 30 requests per day exceeded: this request counts as 20, with 10 left"},
+			"Rate limit of 30 requests per day exceeded at /: this request counts as 20, with 10 left"},
 		{"a tier", "tier {header.X-Tier} trusted {\nfree 1000/24h\ndefault free\n}\ncharge usage", "/?user=a&tokens=190", 5, "Rate limit of 1000 tokens per day exceeded" + ofKey},
 		{"without a key", "limit 1/24h\non_missing_key {client_ip} 1000/24h\ncharge usage", "/?tokens=190", 5, "Rate limit of 1000 tokens per day exceeded" + ofKey},
 	} {
