@@ -7,11 +7,14 @@
 package rules
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
 // A Document is the rules in force beside the configuration. The zero Document changes nothing.
@@ -51,6 +54,15 @@ func (d *Document) CheckEntries() error {
 		return errors.New("an entry is null")
 	}
 	return nil
+}
+
+// Unmarshal decodes what a store has, if that is within the bounds of what may be written. So it
+// takes no more memory than that, whoever has written it.
+func Unmarshal(text []byte, v any) error {
+	if err := strictjson.CheckBounds(text); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
 }
 
 // Clone returns a copy of d, which shares the zones, the entries and the emergency of d: a change

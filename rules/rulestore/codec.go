@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -82,20 +81,12 @@ func decompress(data []byte, most int, v any) (size int, err error) {
 	case len(text) > most:
 		err = fmt.Errorf("they have more than %d bytes", most)
 	default:
-		err = unmarshal(text, v)
+		err = rules.Unmarshal(text, v)
 	}
 	if err != nil {
 		return 0, damaged(err)
 	}
 	return len(text), nil
-}
-
-// unmarshal decodes what a store has, if that is within the bounds of what may be written.
-func unmarshal(text []byte, v any) error {
-	if err := strictjson.CheckBounds(text); err != nil {
-		return err
-	}
-	return json.Unmarshal(text, v)
 }
 
 // decode returns a whole document.

@@ -141,7 +141,7 @@ func parseVersion(text string) (v *rules.Version, document string, err error) {
 		return nil, "", damaged(errors.New("a version is too short"))
 	}
 	v = new(rules.Version)
-	if err := unmarshal([]byte(text[nameLength:]), v); err != nil {
+	if err := rules.Unmarshal([]byte(text[nameLength:]), v); err != nil {
 		return nil, "", damaged(err)
 	}
 	return v, text[:nameLength], nil

@@ -107,7 +107,7 @@ func (s *Storage) index(ctx context.Context) (*storageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unmarshal(text, x); err != nil {
+	if err := rules.Unmarshal(text, x); err != nil {
 		return nil, damaged(err)
 	}
 	return x, nil
