@@ -31,7 +31,7 @@
 //	caddyfile_zone.go      a zone
 //	caddyfile_tier.go      its tiers
 //	caddyfile_endpoint.go  its endpoints
-//	caddyfile_limit.go     lines that several blocks have
+//	caddyfile_limit.go     lines that several blocks have; importargs.go is about those of import
 //	remedies.go            words of other blocks and programs
 package config
 

@@ -9,7 +9,8 @@ import (
 )
 
 // A Set is a set of addresses. The zero value is empty. IPv4 addresses written as IPv6 count as
-// IPv4, and zones of addresses do not count.
+// IPv4, also those that a translator has written (NAT64, SIIT-DC), and zones of addresses do not
+// count.
 //
 // Invariant: sorted by address; no two ranges overlap; no IPv4 range is written as IPv6.
 type Set []netip.Prefix
@@ -46,7 +47,7 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 			return netip.Prefix{}, fmt.Errorf("%q is not an address: use one such as 192.0.2.1 or 2001:db8::1, or a range "+
 				"such as 192.0.2.0/24", text)
 		}
-		a = a.Unmap()
+		a = plain(a)
 		return netip.PrefixFrom(a, a.BitLen()), nil
 	}
 	p, err := netip.ParsePrefix(text)
@@ -59,11 +60,44 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 		}
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
+	if translated.Contains(p.Addr()) && p.Bits() == translated.Bits() {
+		return netip.Prefix{}, fmt.Errorf("%q is all of IPv4, as addresses in it count as the IPv4 addresses within: use IPv4 ranges "+
+			"such as 192.0.2.0/24", text)
+	}
+	if translated.Contains(p.Addr()) && p.Bits() > translated.Bits() {
+		p = netip.PrefixFrom(plain(p.Addr()), p.Bits()-translated.Bits())
+	}
 	if p.Masked() != p {
 		return netip.Prefix{}, fmt.Errorf("%q has bits beyond its prefix: use the range %s or the address %s", text,
 			p.Masked(), p.Addr())
 	}
 	return p, nil
+}
+
+// translated is the prefix of IPv4 addresses that a translator has written as IPv6 (RFC 6052).
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
+// plain returns an address without its zone, and the IPv4 address in one that is written as IPv6.
+func plain(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if translated.Contains(a) {
+		b := a.As16()
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return a
+}
+
+// Plain returns the text of an address that is written as IPv6 and counts as IPv4. ok is false if text
+// is none.
+func Plain(text string) (ipv4 string, ok bool) {
+	if strings.IndexByte(text, ':') < 0 {
+		return "", false
+	}
+	a, is := ParseAddr(text)
+	if !is || !a.Is4() {
+		return "", false
+	}
+	return a.String(), true
 }
 
 // Format returns a range as an operator writes it: an address if it is only one.
@@ -76,7 +110,7 @@ func Format(p netip.Prefix) string {
 
 // Contains reports whether a is in the set.
 func (s Set) Contains(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
+	a = plain(a)
 	// Only the last range that starts at or before a can contain it.
 	i, found := slices.BinarySearchFunc(s, a, func(p netip.Prefix, a netip.Addr) int { return p.Addr().Compare(a) })
 	return found || i > 0 && s[i-1].Contains(a)
@@ -119,7 +153,7 @@ func ParseAddr(text string) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	a, err := netip.ParseAddr(text)
-	return a.Unmap(), err == nil
+	return plain(a), err == nil
 }
 
 // likeAddress reports whether text has the characters of an address and no others.

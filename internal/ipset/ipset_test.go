@@ -10,6 +10,7 @@ func TestContains(t *testing.T) {
 	l, err := Parse([]string{
 		"192.0.2.7", "10.0.0.0/8", "10.1.0.0/16", "10.255.255.255", "::ffff:198.51.100.9", "::ffff:100.64.0.0/106",
 		"2001:db8::/32", "2001:db8:1::1", "fe80::1", "203.0.113.0/28", "192.0.2.7",
+		"64:ff9b::198.51.100.64/122",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -22,6 +23,12 @@ func TestContains(t *testing.T) {
 		{"192.0.2.7", true},
 		{"::ffff:192.0.2.7", true},
 		{"192.0.2.8", false},
+		{"64:ff9b::192.0.2.7", true},
+		{"64:ff9b::c000:208", false},
+		{"64:ff9b::10.1.2.3", true},
+		{"64:ff9b:1::192.0.2.7", false},
+		{"64:ff9b::1:c000:207", false},
+		{"198.51.100.88", true},
 		{"9.255.255.255", false},
 		{"10.0.0.0", true},
 		{"10.1.2.3", true},
@@ -74,6 +81,8 @@ func TestParseRefuses(t *testing.T) {
 		{"2001:db8::1/64", "use the range 2001:db8::/64 or the address 2001:db8::1"},
 		{"::ffff:0.0.0.0/95", "mixes IPv4 and IPv6"},
 		{"::ffff:10.1.2.3/104", "use the range 10.0.0.0/8 or the address 10.1.2.3"},
+		{"64:ff9b::/96", "is all of IPv4"},
+		{"64:ff9b::10.1.2.3/104", "use the range 10.0.0.0/8 or the address 10.1.2.3"},
 		{"fe80::1%eth0", `use it without "%eth0"`},
 	} {
 		if _, err := Parse([]string{"192.0.2.1", tc.text}); err == nil || !strings.Contains(err.Error(), tc.want) {

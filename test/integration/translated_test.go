@@ -1,0 +1,56 @@
+package integration
+
+import "testing"
+
+// An IPv4 address has one count, and is on the same lists and matched alike, however a proxy or a
+// translator (NAT64, SIIT-DC) writes it.
+func TestTranslatedAddressesAreIPv4(t *testing.T) {
+	const site = `
+		rate_limit {
+			allow 198.51.100.0/24
+			deny 203.0.113.7
+			zone ip {
+				key {client_ip}
+				limit 2/1h
+			}
+			zone office {
+				match {
+					client_ip 192.0.2.128/25
+				}
+				key static
+				limit 5/1h
+			}
+			zone others {
+				match {
+					not client_ip 192.0.2.128/25
+				}
+				key static
+				limit 9/1h
+			}
+		}
+		respond "{http.rate_limit.office.limit}/{http.rate_limit.others.limit}"`
+	g := serve(t, site)
+	for _, c := range []struct{ plain, mapped, translated string }{
+		{"192.0.2.1", "::ffff:192.0.2.1", "64:ff9b::192.0.2.1"}, {"192.0.2.2", "::FFFF:c000:202", "64:FF9B:0::c000:0202"},
+	} {
+		g.get("/", from(c.translated)).is(200).says("/9")
+		g.get("/", from(c.mapped)).is(200).says("/9")
+		for _, address := range []string{c.plain, c.mapped, c.translated} {
+			g.get("/", from(address)).is(429)
+			g.admin("POST", "/rate_limit/zones/ip/inspect", `{"key": "`+address+`"}`).is(200).says(`"key":"` + c.plain + `"`)
+		}
+	}
+	for _, address := range []string{"192.0.2.201", "::ffff:192.0.2.202", "64:ff9b::192.0.2.203"} {
+		if r := g.get("/", from(address)).is(200); r.body != "5/" {
+			t.Errorf("%s is limited as %q, want by the zone office alone", address, r.body)
+		}
+	}
+	for _, address := range []string{"198.51.100.7", "::ffff:198.51.100.7", "64:ff9b::198.51.100.7"} {
+		g.get("/", from(address)).is(200).lacks("X-RateLimit-Limit")
+	}
+	for _, address := range []string{"203.0.113.7", "::ffff:203.0.113.7", "64:ff9b::203.0.113.7"} {
+		g.get("/", from(address)).is(403)
+	}
+	g.admin("POST", "/rate_limit/access", `{"action": "deny", "address": "64:ff9b::192.0.2.77"}`).is(201).says(`"address":"192.0.2.77"`)
+	g.get("/", from("192.0.2.77")).is(403)
+}
