@@ -218,7 +218,7 @@ var policy = []struct {
 		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
 		packages: module + "/internal/matchindex",
-		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		allow:    []string{module + "/internal/pathmatch", "github.com/caddyserver/caddy/v2/..."},
 		reason:   "what Caddy's matchers need of a request depends on no zone",
 	}, {
 		packages: module + "/internal/placeholder",
@@ -244,8 +244,14 @@ var policy = []struct {
 		},
 		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
 	}, {
+		packages: module + "/internal/pathmatch",
+		allow:    []string{module + "/internal/pathpattern", module + "/internal/pathreading"},
+		reason:   "which readings of a path a pattern matches depends on no endpoint",
+	}, {
 		packages: module + "/internal/route",
-		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
+		allow: []string{
+			module + "/internal/httpmethod", module + "/internal/pathmatch", module + "/internal/pathpattern", "github.com/caddyserver/...",
+		},
 		reason:   "which requests go to an endpoint depends on no limit",
 	}, {
 		packages: module + "/internal/pool",
@@ -305,8 +311,8 @@ var policy = []struct {
 			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob",
 			module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
 			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
-			module + "/internal/pastcharges", module + "/internal/pathpattern", module + "/internal/pathreading",
-			module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/pastcharges", module + "/internal/pathmatch", module + "/internal/pathpattern",
+			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},

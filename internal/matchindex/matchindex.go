@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
 )
 
 // An Index has the numbers of many lists of matchers, by what they match. It is immutable.
@@ -34,7 +36,7 @@ type keyKind uint8
 
 const (
 	host       keyKind = iota // the host is the text
-	path                      // the path is the text
+	wholePath                 // the path is the text
 	pathPrefix                // the path begins with the text
 )
 
@@ -69,9 +71,10 @@ func New(lists []caddyhttp.MatcherSets) *Index {
 	return x
 }
 
-// Append appends the numbers of the lists that may match a request, in order. all reports that the
-// index does not know, so that each list may.
-func (x *Index) Append(numbers []int, r *http.Request) (_ []int, all bool) {
+// Append appends the numbers of the lists that may match a request with a reading of its path, in
+// order. all reports that the index does not know, so that each list may. If path is nil, the request
+// is read as Caddy reads it.
+func (x *Index) Append(numbers []int, r *http.Request, path *pathmatch.Path) (_ []int, all bool) {
 	start := len(numbers)
 	numbers = append(numbers, x.always...)
 	reqHost := hostOf(r)
@@ -79,16 +82,27 @@ func (x *Index) Append(numbers []int, r *http.Request) (_ []int, all bool) {
 		return numbers[:start], true
 	}
 	numbers = append(numbers, x.byKey[key{host, strings.ToLower(reqHost)}]...)
-	reqPath := caddyhttp.CleanPath(strings.ToLower(r.URL.Path), true)
-	numbers = append(numbers, x.byKey[key{path, reqPath}]...)
-	for _, n := range x.prefixes {
-		if n > len(reqPath) {
-			break
+	if path == nil {
+		numbers = x.appendAt(numbers, caddyhttp.CleanPath(strings.ToLower(r.URL.Path), true))
+	} else {
+		for i := range path.All().Backward {
+			numbers = x.appendAt(numbers, path.Merged(i))
 		}
-		numbers = append(numbers, x.byKey[key{pathPrefix, reqPath[:n]}]...)
 	}
 	slices.Sort(numbers[start:])
 	return numbers[:start+len(slices.Compact(numbers[start:]))], false
+}
+
+// appendAt appends the numbers of the lists that need a path, or a prefix of it.
+func (x *Index) appendAt(numbers []int, path string) []int {
+	numbers = append(numbers, x.byKey[key{wholePath, path}]...)
+	for _, n := range x.prefixes {
+		if n > len(path) {
+			break
+		}
+		numbers = append(numbers, x.byKey[key{pathPrefix, path[:n]}]...)
+	}
+	return numbers
 }
 
 // keysOf returns keys of which a request has one if the sets match it. Of host and path it takes
@@ -172,7 +186,7 @@ func pathKey(pattern string) (k key, plain bool) {
 	if prefix, is := strings.CutSuffix(pattern, "*"); is {
 		return key{pathPrefix, prefix}, !strings.Contains(prefix, "*")
 	}
-	return key{path, pattern}, !strings.ContainsAny(pattern, `*?[\`)
+	return key{wholePath, pattern}, !strings.ContainsAny(pattern, `*?[\`)
 }
 
 // hostOf returns the host of a request as Caddy's matcher reads it.

@@ -125,7 +125,7 @@ func FuzzIndex(f *testing.F) {
 				host, path = c.of(requestHosts), c.of(requestPaths)
 			}
 			r := request(host, path)
-			found, all := x.Append([]int{-1}, r)
+			found, all := x.Append([]int{-1}, r, nil)
 			if all {
 				continue
 			}
@@ -163,11 +163,11 @@ func TestIndexFindsPlainLists(t *testing.T) {
 		{"h1.example", "/a2/x", []int{4, 6}},
 		{"other.example", "/x", nil},
 	} {
-		if got, all := x.Append(nil, request(tc.host, tc.path)); all || !slices.Equal(got, tc.want) {
+		if got, all := x.Append(nil, request(tc.host, tc.path), nil); all || !slices.Equal(got, tc.want) {
 			t.Errorf("lists of %s%s = %v (all: %v), want %v", tc.host, tc.path, got, all, tc.want)
 		}
 	}
-	if _, all := x.Append(nil, request("\u212a.example", "/")); !all {
+	if _, all := x.Append(nil, request("\u212a.example", "/"), nil); !all {
 		t.Error("a host beyond ASCII is compared, want all lists")
 	}
 	if New([]caddyhttp.MatcherSets{nil, {{}}, {{&caddyhttp.MatchPath{"/a"}}}}) != nil {

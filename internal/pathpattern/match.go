@@ -3,19 +3,39 @@ package pathpattern
 import (
 	"net/url"
 	"path"
+	"runtime"
 	"strings"
+	"unique"
 )
 
 // A Pattern is a pattern of Caddy's path matcher, compiled. It matches what that does, except that
 // it does not clean paths: a path has readings instead, in which it needs no cleaning. It is
 // immutable.
 type Pattern struct {
+	id       unique.Handle[identity]
 	kind     kind
+	exactly  bool       // it ignores neither slashes at the end nor what is behind a script
+	unmerged bool       // it has several slashes in a row, so it matches paths that do
 	text     string     // in lower case; of a prefix, suffix or part without its wildcards
 	segments [][]string // of a segmented pattern: what is between the wildcards of each segment
 	escaped  bool       // it writes an encoded character, so it says how %2f is read
 	script   bool       // its last segment is a script, behind which servers take PATH_INFO
 }
+
+// An identity is what patterns have in common that match the same.
+type identity struct {
+	text    string
+	exactly bool
+}
+
+// An ID is equal for patterns that match the same, as they were written alike.
+type ID = unique.Handle[identity]
+
+// ID returns the ID of p.
+func (p *Pattern) ID() ID { return p.id }
+
+// Quick reports whether p needs no more time than to look up an answer.
+func (p *Pattern) Quick() bool { return p.kind <= suffix && !p.script && !p.escaped }
 
 type kind uint8
 
@@ -29,9 +49,23 @@ const (
 	special   // the same with ?, [ and \
 )
 
+// Matcher compiles a pattern of a path matcher, which ignores less than an endpoint does. ok is false
+// for patterns that only Caddy can match: those with placeholders or encoded characters.
+func Matcher(pattern string) (p Pattern, ok bool) {
+	if strings.ContainsAny(pattern, "{%") || runtime.GOOS == "windows" { // which has other paths
+		return p, false
+	}
+	p = Compile(pattern)
+	p.exactly, p.script = true, false
+	p.id = unique.Make(identity{strings.ToLower(pattern), true})
+	p.unmerged = strings.Contains(pattern, "//")
+	return p, true
+}
+
 // Compile compiles a pattern that Check accepts.
 func Compile(pattern string) Pattern {
 	p := Pattern{text: strings.ToLower(pattern), escaped: strings.Contains(pattern, "%")}
+	p.id = unique.Make(identity{text: p.text})
 	if p.escaped {
 		p.text = decode(p.text)
 	}
@@ -87,17 +121,23 @@ func decode(pattern string) string {
 	}
 }
 
-// A Text is a path as a server reads it, in lower case and decoded. Escaped has %2f for each encoded
-// slash, whatever the server makes of it.
+// A Text is a path as a server reads it, in lower case and decoded. Merged has one slash for several
+// in a row. Escaped has %2f for each encoded slash, whatever the server makes of it.
 type Text interface {
 	Path() string
+	Merged() string
 	Escaped() string
 }
 
-// Match reports whether p matches a path. It ignores slashes at its end, and what is behind a
-// script.
+// Match reports whether p matches a path. Unless it is of a path matcher, it ignores slashes at its
+// end, and what is behind a script.
 func (p *Pattern) Match(t Text) bool {
-	if p.escaped {
+	switch {
+	case p.exactly && !p.unmerged:
+		return p.match(t.Merged())
+	case p.exactly:
+		return p.match(t.Path())
+	case p.escaped:
 		return p.matchOrBare(t.Escaped())
 	}
 	return p.matchOrBare(t.Path())

@@ -16,6 +16,7 @@ import (
 type plain string
 
 func (p plain) Path() string    { return string(p) }
+func (p plain) Merged() string  { return string(p) }
 func (p plain) Escaped() string { return string(p) }
 
 // TestMatchesAsCaddyDoes compares patterns on ordinary paths: those that need no cleaning.

@@ -34,7 +34,7 @@ var (
 	ErrTooLong    = errors.New("the path has several readings and more than 4096 bytes: use a shorter one")
 )
 
-// A Path is a path with its readings. It is immutable.
+// A Path is a path with its readings. It is for one goroutine.
 type Path struct {
 	one     [1]Reading // the only reading, if there are no others
 	several []Reading
@@ -54,7 +54,7 @@ func Read(u *url.URL) (p Path, err error) {
 	// A RawPath is not in use unless it agrees with Path. Without one, no slash is encoded.
 	path := strings.ToLower(cmp.Or(u.Path, "/"))
 	if !found.several && !hasEncodedSlash(u.RawPath) && !hasScript(path) {
-		p.one[0].path = path
+		p.one[0].path, p.one[0].merged = path, path
 		return p, nil
 	}
 	if len(u.Path) > maxLength || len(u.RawPath) > maxLength {

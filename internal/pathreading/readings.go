@@ -165,8 +165,10 @@ const (
 
 // A Reading is one way to read a path.
 type Reading struct {
-	path  string // in lower case, decoded
-	parts []part // of the path; nil: there is one reading
+	path    string // in lower case, decoded
+	merged  string // the same with one slash for several in a row
+	escaped string // of Escaped; "": it is not known yet
+	parts   []part // of the path; nil: there is one reading
 	variant
 }
 
@@ -183,20 +185,21 @@ func readings(tokens []byte) (all []Reading, _ error) {
 	encoded := bytes.IndexByte(tokens, encodedSlash) >= 0
 	room := 4 * maxLength // for the texts of all
 	scratch := make([]byte, 0, 3*len(tokens))
-	add := func(r *Reading) (double bool, _ error) {
+	// add adds a reading, unless there is one with its path. The path has double slashes, or has not.
+	add := func(r Reading) (at int, double bool, _ error) {
 		scratch, double = r.build(scratch[:0], r.encoded())
-		if contains(all, scratch) {
-			return double, nil
+		if at = slices.IndexFunc(all, func(r Reading) bool { return r.path == string(scratch) }); at >= 0 {
+			return at, double, nil
 		}
 		if room -= len(scratch); room < 0 || len(all) == Most {
-			return double, ErrTooMany
+			return 0, double, ErrTooMany
 		}
 		r.path = string(scratch)
-		if r.front == script && scan(r.path).refused != nil {
-			return double, ErrDotSegment
+		if r.merged = r.path; r.front == script && scan(r.path).refused != nil {
+			return 0, double, ErrDotSegment
 		}
-		all = append(all, *r)
-		return double, nil
+		all = append(all, r)
+		return len(all) - 1, double, nil
 	}
 	for _, f := range [...]front{noFront, behindSlashes, upToRawSlash, behindTwoSlashes, script} {
 		for _, slash := range [...]bool{true, false} {
@@ -209,9 +212,12 @@ func readings(tokens []byte) (all []Reading, _ error) {
 			}
 			for _, c := range cutsIn(parts) {
 				r := Reading{parts: parts, variant: variant{front: f, cut: c, slash: slash}}
-				double, err := add(&r)
-				if r.merge = double; double && err == nil {
-					_, err = add(&r)
+				at, double, err := add(r)
+				if r.merge = true; double && err == nil {
+					var merged int
+					if merged, _, err = add(r); err == nil {
+						all[at].merged = all[merged].path
+					}
 				}
 				if err != nil {
 					return nil, err
@@ -236,16 +242,6 @@ func cutsIn(parts []part) []cut {
 		cuts = append(cuts, cutQuery)
 	}
 	return cuts
-}
-
-// contains reports whether one of the readings has a path.
-func contains(all []Reading, path []byte) bool {
-	for i := range all {
-		if all[i].path == string(path) {
-			return true
-		}
-	}
-	return false
 }
 
 // encoded returns what an encoded slash is to the server.
@@ -307,13 +303,19 @@ func (r *Reading) build(b []byte, encoded string) (_ []byte, double bool) {
 // %2f.
 func (r *Reading) Path() string { return r.path }
 
+// Merged returns the path with one slash for several in a row.
+func (r *Reading) Merged() string { return r.merged }
+
 // Escaped returns the path of r with %2f for each encoded slash, whatever the server makes of it.
 func (r *Reading) Escaped() string {
 	if !r.slash || r.parts == nil {
 		return r.path
 	}
-	b, _ := r.build(nil, "%2f")
-	return string(b)
+	if r.escaped == "" {
+		b, _ := r.build(nil, "%2f")
+		r.escaped = string(b)
+	}
+	return r.escaped
 }
 
 // Put makes a reading of p, which has several, the path of u. The case is that of the request.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
 	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
 )
 
@@ -95,18 +96,14 @@ func (e *Route) ShadowedBy(earlier *Route, place string) error {
 		e, earlier, place)
 }
 
-// Match reports whether a request with this method is one to this endpoint, if its path is read in
-// this way.
-func (e *Route) Match(method string, path pathpattern.Text) bool {
-	if !e.matchMethod(method) {
-		return false
-	}
-	for i := range e.compiled {
-		if e.compiled[i].Match(path) {
-			return true
+// Match returns the readings of its path with which a request with this method is one to this endpoint.
+func (e *Route) Match(method string, path *pathmatch.Path) (s pathmatch.Set) {
+	if e.matchMethod(method) {
+		for i := range e.compiled {
+			s |= path.Matching(&e.compiled[i])
 		}
 	}
-	return false
+	return s
 }
 
 // matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -118,11 +117,7 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 		add(c.endpoint, c.Cost, c.Counts, c.Late)
 	}
 	if len(found.Charges)+len(found.Concurrent) == 0 {
-		place := len(inForce.endpoints) - 1
-		if path, err := r.readings(); err == nil {
-			place = inForce.endpointFor(httpmethod.Of(r.HTTP), &path.Readings()[0])
-		}
-		add(place, 0, nil, nil)
+		add(i.zone.placeOf(r, inForce), 0, nil, nil)
 	}
 	for _, c := range found.Concurrent {
 		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {

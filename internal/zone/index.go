@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchindex"
+	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
 )
 
 // manyZones is from how many zones of a handler on an index costs a request less than to ask each of
@@ -27,7 +28,9 @@ func NewIndex(zones []*Zone) *Index {
 	}
 	lists := make([]caddyhttp.MatcherSets, len(zones))
 	for i, z := range zones {
-		lists[i] = z.matchers
+		if !z.onOriginal { // whose matchers read another path
+			lists[i] = z.matchers
+		}
 	}
 	x := &Index{zones: zones, matching: matchindex.New(lists)}
 	if x.matching == nil {
@@ -38,17 +41,19 @@ func NewIndex(zones []*Zone) *Index {
 }
 
 // Append appends the zones that may apply to a request, in the order in which they decide. These are
-// all zones if servers may read its path or its host in several ways.
+// all zones if servers may read its host in several ways, or should not get its path.
 func (x *Index) Append(zones []*Zone, r *Request) []*Zone {
 	if _, differs := keytemplate.PlainHost(r.HTTP.Host); differs || r.HTTP.URL.Path == "" {
 		return append(zones, x.zones...)
 	}
+	var path *pathmatch.Path
 	if x.paths {
-		if path, err := r.readings(); err != nil || len(path.Readings()) > 1 {
+		var err error
+		if path, err = r.path(false); err != nil {
 			return append(zones, x.zones...)
 		}
 	}
-	numbers, all := x.matching.Append(r.numbers[:0], r.HTTP)
+	numbers, all := x.matching.Append(r.numbers[:0], r.HTTP, path)
 	if all {
 		return append(zones, x.zones...)
 	}

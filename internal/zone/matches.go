@@ -12,12 +12,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
-// matches reports whether the matchers of z let the request through, as it is or as servers read
-// it: to them, a dot at the end of a host is nothing, one wrong parameter does not hide the others
+// matches reports whether matchers of z let the request through, as it is or as servers read it: to them, a dot at the end of a host is nothing, one wrong parameter does not hide the others
 // of a query, headers have no spaces around them, methods have no case, and no path is a slash. A
 // zone in the syntax of caddy-ratelimit matches as Caddy does, and no more.
-func (z *Zone) matches(r *Request) (bool, error) {
-	matches, err := z.matchers.AnyMatchWithError(r.HTTP)
+func (z *Zone) matches(r *Request, sets caddyhttp.MatcherSets) (bool, error) {
+	matches, err := sets.AnyMatchWithError(r.HTTP)
 	if matches || err != nil || z.Legacy {
 		return matches, err
 	}
@@ -46,7 +45,7 @@ func (z *Zone) matches(r *Request) (bool, error) {
 		r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery = method, host, path, query
 	}(r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery)
 	r.HTTP.Method, r.HTTP.Host, u.Path, u.RawQuery = method, host, path, query
-	return z.matchers.AnyMatchWithError(r.HTTP)
+	return sets.AnyMatchWithError(r.HTTP)
 }
 
 // mostParameters is how many parameters of a query net/url reads at most.

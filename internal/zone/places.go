@@ -2,13 +2,12 @@ package zone
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/pathreading"
+	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
 )
 
 // pathUse is whether a zone tells paths apart.
@@ -23,6 +22,11 @@ func (z *Zone) usePaths() {
 	z.paths = pathUse{
 		match:     !z.Legacy && slices.ContainsFunc(z.matchers, readsPath),
 		endpoints: len(z.configured.endpoints) > 1,
+	}
+	if z.paths.match {
+		for _, set := range z.matchers {
+			z.matcherSets = append(z.matcherSets, splitMatchers(set))
+		}
 	}
 	z.queries = slices.ContainsFunc(z.matchers, readsQuery)
 	z.headers = slices.ContainsFunc(z.matchers, readsHeader)
@@ -50,50 +54,60 @@ func readsPath(set caddyhttp.MatcherSet) bool {
 func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, error) {
 	places := r.places[:0]
 	if z.paths == (pathUse{}) {
-		matches, err := z.matches(r)
+		matches, err := z.matches(r, z.matchers)
 		if matches {
 			places = append(places, len(rules.endpoints)-1)
 		}
 		return places, err
 	}
-	path, err := r.readings()
+	path, err := r.path(z.onOriginal)
 	if err != nil {
 		found.Refusal = ambiguousPath(err)
 		found.Ambiguous++
 		return nil, nil
 	}
-	readings, method := path.Readings(), httpmethod.Of(r.HTTP)
-	for i := range slices.Backward(readings) { // the request as it is comes last, as matchers set placeholders
-		if z.paths.match || i == len(readings)-1 {
-			matches, err := z.matchReading(r, path, i)
-			if err != nil || !matches && !z.paths.match {
-				return nil, err
-			}
-			if !matches {
-				continue
-			}
-		}
-		if place := rules.endpointFor(method, &readings[i]); !slices.Contains(places, place) {
-			places = append(places, place)
-		}
-		if httpmethod.OpensWebSocket(r.HTTP) { // it may also be at an endpoint of CONNECT
-			place := rules.endpointFor(http.MethodConnect, &readings[i])
-			if place < len(rules.endpoints)-1 && !slices.Contains(places, place) {
-				places = append(places, place)
-			}
-		}
+	readings := path.All()
+	if z.paths.match {
+		readings, err = z.matchReadings(r, path)
+	} else if matches, failed := z.matches(r, z.matchers); !matches {
+		readings, err = 0, failed
+	}
+	if err != nil || readings == 0 {
+		return nil, err
+	}
+	places, rest := rules.appendEndpoints(places, httpmethod.Of(r.HTTP), path, readings)
+	if httpmethod.OpensWebSocket(r.HTTP) { // it may also be at an endpoint of CONNECT
+		places, _ = rules.appendEndpoints(places, http.MethodConnect, path, readings)
+	}
+	if rest != 0 {
+		places = append(places, len(rules.endpoints)-1)
 	}
 	return places, nil
 }
 
-// matchReading reports whether the matchers of z let the request through with a reading of its path.
-// The first is how Caddy reads it. Matchers see the path of the request, also in placeholders, so
-// that is the reading meanwhile.
-func (z *Zone) matchReading(r *Request, path *pathreading.Path, i int) (bool, error) {
-	if i > 0 {
-		u := r.HTTP.URL
-		defer func(original url.URL) { *u = original }(*u)
-		path.Put(&path.Readings()[i], u)
+// appendEndpoints appends the index of the first endpoint that matches a method and a reading of the
+// path, for each of readings. rest are those that none matches.
+func (c *zoneRules) appendEndpoints(places []int, method string, path *pathmatch.Path, readings pathmatch.Set) (
+	_ []int, rest pathmatch.Set,
+) {
+	rest = readings
+	for i := 0; i < len(c.endpoints)-1 && rest != 0; i++ {
+		if matching := rest & c.endpoints[i].route.Match(method, path); matching != 0 {
+			rest &^= matching
+			if !slices.Contains(places, i) {
+				places = append(places, i)
+			}
+		}
 	}
-	return z.matches(r)
+	return places, rest
+}
+
+// placeOf returns the index of the endpoint at which Caddy reads the request to be.
+func (z *Zone) placeOf(r *Request, rules *zoneRules) int {
+	if path, err := r.path(z.onOriginal); err == nil {
+		if at, rest := rules.appendEndpoints(nil, httpmethod.Of(r.HTTP), path, pathmatch.First); rest == 0 {
+			return at[0]
+		}
+	}
+	return len(rules.endpoints) - 1
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -291,11 +290,7 @@ func (f *Reading) Describe(c *Charge, r *response.Result) {
 // endpoint is where Caddy reads the request to be.
 func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template) (endpoint, tier, unknown string) {
 	rules := s.of(z)
-	place := len(rules.endpoints) - 1
-	if path, err := r.readings(); err == nil {
-		place = rules.endpointFor(httpmethod.Of(r.HTTP), &path.Readings()[0])
-	}
-	endpoint = rules.endpoints[place].name()
+	endpoint = rules.endpoints[z.placeOf(r, rules)].name()
 	found := Reading{Template: template}
 	if key, has, err := template.Append(nil, r.HTTP, r.Repl); err == nil && has == keytemplate.Present {
 		z.readTier(r, rules.keys.Of(key), &found)

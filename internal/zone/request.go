@@ -2,10 +2,13 @@ package zone
 
 import (
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
 	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 )
 
@@ -16,15 +19,18 @@ type Request struct {
 
 	clock time.Time // when this machine's clock was read; zero: it was not
 
-	path     pathreading.Path
-	pathErr  error
-	pathRead bool                  // path and pathErr are set
-	places   [pathreading.Most]int // the buffer of placesOf
-	numbers  [8]int                // the buffer of Index.Append
+	current  readPath  // the path as it is
+	original *readPath // as the client has sent it; nil: it is not read, or the same
+
+	places  [mostPlaces]int // the buffer of placesOf
+	numbers [8]int          // the buffer of Index.Append
 
 	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil: all
 	keys     [256]byte // the buffer of keys, one after the other
 }
+
+// mostPlaces is at how many endpoints a request may be: two for each reading.
+const mostPlaces = 2 * pathreading.Most
 
 // Time returns an instant of the request, the same each time: to read the clock takes longer than
 // most of what is done for a request.
@@ -46,11 +52,36 @@ func (r *Request) KeyBuffer() []byte {
 	return r.keys[:0]
 }
 
-// readings returns the readings of the path.
-func (r *Request) readings() (*pathreading.Path, error) {
-	if !r.pathRead {
-		r.pathRead = true
-		r.path, r.pathErr = pathreading.Read(r.HTTP.URL)
+// A readPath is a path of the request, once it is read.
+type readPath struct {
+	found *pathmatch.Path // nil: it is not read
+	err   error
+	own   pathmatch.Path // found, unless the handlers of the request share that
+}
+
+// path returns the path of the request, as it is or as the client has sent it, with its readings. The
+// error is why no server should get it.
+func (r *Request) path(original bool) (*pathmatch.Path, error) {
+	u, p := r.HTTP.URL, &r.current
+	if original {
+		if sent := r.sentURL(); sent.Path != u.Path || sent.RawPath != u.RawPath {
+			if r.original == nil {
+				r.original = new(readPath)
+			}
+			u, p = sent, r.original
+		}
 	}
-	return &r.path, r.pathErr
+	if p.found == nil {
+		vars, _ := r.HTTP.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
+		p.found, p.err = p.own.Read(u, vars)
+	}
+	return p.found, p.err
+}
+
+// sentURL returns the URL of the request before any handler has changed it.
+func (r *Request) sentURL() *url.URL {
+	if original, is := r.HTTP.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); is && original.URL != nil {
+		return original.URL
+	}
+	return r.HTTP.URL
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytable"
-	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -46,18 +45,6 @@ func (c *zoneRules) bySource() map[ruleSource]*rule {
 		}
 	}
 	return rules
-}
-
-// endpointFor returns the index of the first endpoint that matches a method and a reading of the
-// path, else that of the rest of the zone, which is the last.
-func (c *zoneRules) endpointFor(method string, path *pathreading.Reading) int {
-	last := len(c.endpoints) - 1
-	for i := range c.endpoints[:last] {
-		if c.endpoints[i].route.Match(method, path) {
-			return i
-		}
-	}
-	return last
 }
 
 // countedAt returns the index of the endpoint whose count a rule at place uses. It is the last, the

@@ -30,13 +30,15 @@ import (
 type Zone struct {
 	response.Zone // what its responses need
 
-	Name     string
-	matchers caddyhttp.MatcherSets
-	paths    pathUse // whether it tells paths apart
-	queries  bool    // whether a matcher may read the query
-	headers  bool    // the same of headers
-	Key      *keytemplate.Template
-	missing  missingKey
+	Name        string
+	matchers    caddyhttp.MatcherSets
+	matcherSets []matcherSet // the same, if they tell paths apart
+	paths       pathUse      // whether it tells paths apart
+	onOriginal  bool         // it does so by the path as the client has sent it
+	queries     bool         // whether a matcher may read the query
+	headers     bool         // the same of headers
+	Key         *keytemplate.Template
+	missing     missingKey
 
 	ambiguousIsMissing bool                    // else it is an error
 	cookieKey          *keytemplate.Template   // counts requests with an ambiguous cookie

@@ -1,0 +1,121 @@
+package pathmatch
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"context"
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+)
+
+func parse(t testing.TB, path string) *url.URL {
+	t.Helper()
+	u, err := url.ParseRequestURI(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// All handlers of a request find the same path, which has its readings and their matches. Handlers
+// between them may rewrite the request.
+func TestReadingsAreFoundOnceForARequest(t *testing.T) {
+	for _, path := range []string{"/a%2fb;c//d", "/a/../b", "//h/a%2fb;c//d"} {
+		vars := make(map[string]any)
+		var mine, others Path
+		first, failed := mine.Read(parse(t, path), vars)
+		if rewritten, err := others.Read(parse(t, "/x;y"), vars); err != nil || rewritten == first {
+			t.Errorf("%s: after a rewrite the path is the same, %v", path, err)
+		}
+		again, err := others.Read(parse(t, path), vars)
+		if again != first || err != failed {
+			t.Errorf("%s: another handler reads the path again, %v and %v", path, failed, err)
+		}
+		if other, _ := others.Read(parse(t, path), make(map[string]any)); other == first {
+			t.Errorf("%s: another request has the same path", path)
+		}
+	}
+}
+
+// Each distinct pattern is matched once for a request, however many endpoints and matchers have it.
+func TestPatternsAreMatchedOnce(t *testing.T) {
+	path, err := new(Path).Read(parse(t, "/users/a%2fb;c/posts"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for i := range 20 {
+			p := pathpattern.Compile(fmt.Sprintf("/users/*/posts%d", i/2))
+			path.Matching(&p)
+			p = pathpattern.Compile("/users/*")
+			path.Matching(&p)
+		}
+	}
+	if got := len(path.matched); got != 10 {
+		t.Errorf("%d patterns were matched, want 10: of 60 two each are equal, and a prefix needs no more time than a search", got)
+	}
+	endpoint, ok := pathpattern.Matcher("/users/*/posts")
+	if matching := path.Matching(&endpoint); !ok || matching == 0 || matching == path.All() {
+		t.Errorf("readings %b match, want some of %b", matching, path.All())
+	}
+}
+
+// A matcher's pattern matches a reading as Caddy matches the request that has it.
+func TestMatchersMatchAsCaddyDoes(t *testing.T) {
+	patterns := []string{
+		"/a", "/a/", "/a/b", "/a//b", "//a", "/a*", "/a/*", "*b", "*/b", "*a*", "*//*", "/*/b", "/a/*/c", "/[ab]", "/?/b", "*", "/a;x", "/A/B",
+		"/index.php", "/a/b/*", "/*//b", "/é*",
+	}
+	paths := []string{
+		"/", "/a", "/a/", "/a//", "//a", "//a//b/", "/a%2fb", "/a;x/b", "/a%3bx", "/a/b;c", "/a%2f%2fb", "/%C3%89x", "/a/x/c", "/index.php/a",
+		"///a/b", "/a%3fb/c", "/A//B",
+	}
+	matched := 0
+	for _, p := range paths {
+		read, err := new(Path).Read(parse(t, p), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", p, err)
+		}
+		for _, text := range patterns {
+			pattern, ok := pathpattern.Matcher(text)
+			if !ok {
+				t.Fatalf("%s is no pattern", text)
+			}
+			var got, want []int
+			for i := range read.All().Backward {
+				u := parse(t, p)
+				if read.Put(i, u); caddyMatches(text, u) {
+					want = append(want, i)
+				}
+			}
+			for i := range read.Matching(&pattern).Backward {
+				got = append(got, i)
+			}
+			if matched += len(want); !slices.Equal(got, want) {
+				t.Errorf("%s matches readings %v of %s, Caddy says %v", text, got, p, want)
+			}
+		}
+	}
+	if matched < 100 {
+		t.Errorf("%d readings match, want 100 or more", matched)
+	}
+	for _, text := range []string{"/{http.vars.x}", "/a%2fb"} {
+		if _, ok := pathpattern.Matcher(text); ok {
+			t.Errorf("%s is compiled, want it left to Caddy", text)
+		}
+	}
+}
+
+func caddyMatches(pattern string, u *url.URL) bool {
+	r := &http.Request{URL: u}
+	r = r.WithContext(context.WithValue(context.Background(), caddy.ReplacerCtxKey, caddy.NewReplacer()))
+	m := caddyhttp.MatchPath{pattern}
+	return m.Provision(caddy.Context{}) == nil && m.Match(r)
+}
