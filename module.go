@@ -9,7 +9,8 @@
 //	caddyfile.go  the directive and the global option of Caddyfiles
 //	handler.go    one request
 //	routes.go     what the routes around the handlers show about zones and addresses;
-//	              unreached.go, which requests do not come to them
+//	              unreached.go, which requests do not come to them; rewritten.go, whose paths are
+//	              rewritten before
 //	rules.go      the rules in force
 //	plan.go       what a reload would change, and what it has changed; planexpand.go, which
 //	              placeholders of the process a plan may expand

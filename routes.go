@@ -14,7 +14,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/headers"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
@@ -31,12 +30,11 @@ type site struct {
 	hosts      []string // none: all
 	errorRoute bool
 	handlers   []*Handler
-	stripped   map[*Handler]string // the prefix that their requests have lost before, if any
-	vars       map[string]string   // what the vars directive sets, by name
-	replaced   map[string]bool     // request headers whose values are fixed, or made from the client's
-	page429    bool                // it has routes for errors of status 429
-	returns429 bool                // it returns such errors, whatever the zones do
-	traced     bool                // it has a handler that makes spans
+	vars       map[string]string // what the vars directive sets, by name
+	replaced   map[string]bool   // request headers whose values are fixed, or made from the client's
+	page429    bool              // it has routes for errors of status 429
+	returns429 bool              // it returns such errors, whatever the zones do
+	traced     bool              // it has a handler that makes spans
 }
 
 // A siteIndex has the sites of a server.
@@ -52,7 +50,7 @@ func sitesOf(server *caddyhttp.Server) *siteIndex {
 	add := func(routes caddyhttp.RouteList, errorRoute bool) {
 		for _, route := range routes {
 			s := &site{hosts: reach.Hosts(route.MatcherSets), errorRoute: errorRoute,
-				stripped: make(map[*Handler]string), vars: make(map[string]string), replaced: make(map[string]bool)}
+				vars: make(map[string]string), replaced: make(map[string]bool)}
 			walk := walk{site: s, named: server.NamedRoutes, invoked: make(map[string]bool)}
 			walk.routes(caddyhttp.RouteList{route})
 			index.add(s)
@@ -99,9 +97,8 @@ func (x *siteIndex) overlapping(s *site) iter.Seq[*site] {
 // A walk visits the routes of a site.
 type walk struct {
 	*site
-	named    map[string]*caddyhttp.Route
-	invoked  map[string]bool // named routes that were visited
-	stripped string          // the prefix that requests have lost so far
+	named   map[string]*caddyhttp.Route
+	invoked map[string]bool // named routes that were visited
 }
 
 func (w *walk) routes(routes caddyhttp.RouteList) {
@@ -119,13 +116,8 @@ func (w *walk) handler(handler caddyhttp.MiddlewareHandler) {
 	switch h := handler.(type) {
 	case *Handler:
 		w.handlers = append(w.handlers, h)
-		w.site.stripped[h] = w.stripped
-	case *rewrite.Rewrite:
-		w.stripped += h.StripPathPrefix
 	case *caddyhttp.Subroute:
-		before := w.stripped
 		w.routes(h.Routes)
-		w.stripped = before
 		if h.Errors != nil {
 			w.routes(h.Errors.Routes)
 		}
@@ -186,7 +178,6 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 				w.unusedPage(sites.unusedBy(s))
 			}
 			for _, h := range s.handlers {
-				w.strippedEndpoints(h, s.stripped[h])
 				w.writableAddresses(servers[name], h)
 				if s.errorRoute {
 					w.emptyRejections(h)
@@ -265,18 +256,6 @@ func (w *routeWarnings) unusedPage(zones []string) {
 	if len(zones) > 0 {
 		w.warn("handle_errors 429 is not used, because the zones write their own responses: use `reject error` in "+
 			"rate_limit to hand rejections over to it", zap.Strings("zones", zones))
-	}
-}
-
-// strippedEndpoints warns about endpoints that need a prefix which an earlier handler has removed.
-func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
-	for _, z := range h.requests.Zones {
-		for _, r := range z.Routes() {
-			if prefix != "" && r.Under(prefix) {
-				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
-					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.Name), report.PlaceField(z.Place))
-			}
-		}
 	}
 }
 

@@ -73,14 +73,17 @@ func (reachCheck) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision returns an error if no request can reach a rate_limit handler.
+// Provision returns an error if no request can reach a rate_limit handler. It warns about paths that
+// other handlers rewrite before.
 func (*reachCheck) Provision(ctx caddy.Context) error {
 	app, err := ctx.App(appName)
 	if err != nil {
 		return err
 	}
 	if server := serverOf(ctx); server != nil {
-		return unreached(app.(*App).gaps(server), server.Name())
+		app := app.(*App)
+		app.warnRewritten(server)
+		return unreached(app.gaps(server), server.Name())
 	}
 	return nil
 }

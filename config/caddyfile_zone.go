@@ -82,6 +82,7 @@ func (p *zoneParser) block() subdirective.Block {
 		"key":               {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":    {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
 		"on_ambiguous_key":  wordLine("on_ambiguous_key", &c.OnAmbiguousKey),
+		"on_path":           wordLine("on_path", &c.OnPath),
 		"ipv4_prefix":       prefixLine("ipv4_prefix", 32, &c.IPv4Prefix),
 		"ipv6_prefix":       prefixLine("ipv6_prefix", 128, &c.IPv6Prefix),
 		"limit":             limitLine(&c.Limit),
@@ -182,7 +183,7 @@ func (p *zoneParser) checkLegacy() error {
 		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 	}
 	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "count_status", "mode", "on_outage",
-		"on_ambiguous_key", "compare", "concurrent", "adaptive", "wait", "charge", "charge_max"} {
+		"on_ambiguous_key", "on_path", "compare", "concurrent", "adaptive", "wait", "charge", "charge_max"} {
 		if place := p.places[name]; place != nil {
 			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
 		}

@@ -15,10 +15,10 @@ func FromLegacy(z *Zone) (*Zone, error) {
 		return nil, fmt.Errorf("max_events without a window: use \"window\": \"1m\", or `limit`")
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
-	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
+	case z.OnAmbiguousKey != "", z.OnPath != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
 		z.Cost != nil, len(z.CountStatus) > 0, z.Wait != nil, z.Charge != nil, z.ChargeMax != 0, z.Compare != nil,
 		z.Enforcement != Enforcement{}:
-		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
+		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_path, on_missing_limit, algorithm, tier, endpoint, " +
 			"cost, count_status, wait, charge, compare, mode or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
 	case z.Adaptive != nil:
 		return nil, errLegacyAdaptive

@@ -27,6 +27,10 @@ const (
 // missing.
 const AmbiguousMissing = "missing"
 
+// OriginalPath is the value of on_path with which endpoints and matchers read the path as the client
+// has sent it.
+const OriginalPath = "original"
+
 // words are the values of the settings that have few. A setting that is left out has a default.
 var words = map[string][]string{
 	"algorithm": {
@@ -38,6 +42,7 @@ var words = map[string][]string{
 	"log_rejections":   {LogFirst, LogAll, logNone},
 	"mode":             {modeStrict, modeLease},
 	"on_ambiguous_key": {"reject", AmbiguousMissing},
+	"on_path":          {OriginalPath, "current"},
 	"redis":            {RedisStandalone, RedisSentinel, RedisCluster},
 	"reject":           {RejectJSON, RejectProblem, RejectError},
 	"the store":        {RulesInStorage, RulesInRedis, RulesInPostgres},

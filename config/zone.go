@@ -33,6 +33,10 @@ type Zone struct {
 	// missing one. An ambiguous cookie always counts by the client's address. Default: `reject`.
 	OnAmbiguousKey string `json:"on_ambiguous_key,omitempty"`
 
+	// Matches endpoints, and paths in `match`, on this path: `original` is as the client has sent it,
+	// `current` as the handlers before, such as `rewrite`, have left it. Default: `current`.
+	OnPath string `json:"on_path,omitempty"`
+
 	// Counts IPv4 clients by this many leading bits of their address, 1 to 32: with 24, all of
 	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders than the
 	// client's address and headers such as X-Real-IP. Default: 32.

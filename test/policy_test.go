@@ -252,7 +252,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/internal/httpmethod", module + "/internal/pathmatch", module + "/internal/pathpattern", "github.com/caddyserver/...",
 		},
-		reason:   "which requests go to an endpoint depends on no limit",
+		reason: "which requests go to an endpoint depends on no limit",
 	}, {
 		packages: module + "/internal/pool",
 		allow:    []string{"github.com/caddyserver/caddy/v2"},

@@ -57,6 +57,7 @@ type ExplainedZone struct {
 	Why     string `json:"why,omitempty"`     // it does not apply, or refuses the request
 	Outcome string `json:"outcome,omitempty"` // empty: it does not apply
 	DryRun  bool   `json:"dry_run,omitempty"`
+	Path    string `json:"path,omitempty"` // that the zone matches; empty: it tells no paths apart
 
 	Key      string          `json:"key,omitempty"`
 	Base64   string          `json:"key_base64,omitempty"`

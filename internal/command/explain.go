@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,7 +85,7 @@ func printExplanation(t *table, x *adminapi.Explanation) {
 			t.row("  emergency", "its limit rejects the request, before all zones")
 		}
 		for _, z := range h.Zones {
-			printExplainedZone(t, &z)
+			printExplainedZone(t, &z, x.Request.URI)
 		}
 	}
 	const most = 20
@@ -101,7 +102,7 @@ func printExplanation(t *table, x *adminapi.Explanation) {
 	t.line("\nresponse: %s", responseText(&x.Response))
 }
 
-func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
+func printExplainedZone(t *table, z *adminapi.ExplainedZone, uri string) {
 	outcome := z.Outcome
 	if !z.Applies {
 		outcome = "does not apply"
@@ -113,6 +114,13 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
 		outcome += ": " + z.Why
 	}
 	t.row("  zone "+z.Zone, outcome)
+	if z.Path != "" {
+		text := z.Path
+		if sent, err := url.Parse(uri); err == nil && sent.Path != text {
+			text += ", which was sent as " + sent.Path
+		}
+		t.row("    path", text)
+	}
 	for _, v := range z.Values {
 		text := fmt.Sprintf("%s is %s", v.Placeholder, v.Presence)
 		if v.Presence == "present" {

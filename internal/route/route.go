@@ -81,9 +81,15 @@ func (e *Route) Within(patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, e.bare) })
 }
 
-// Under reports whether every path that the route matches begins with prefix and a slash.
-func (e *Route) Under(prefix string) bool {
-	return pathpattern.Covers(strings.TrimRight(prefix, "/")+"/*", e.pattern)
+// Pattern returns the pattern of its paths.
+func (e *Route) Pattern() string { return e.pattern }
+
+// Method returns a method of its requests.
+func (e *Route) Method() string {
+	if len(e.methods) == 0 {
+		return http.MethodGet
+	}
+	return e.methods[0]
 }
 
 // ShadowedBy returns the error about an endpoint that never gets a request, because the earlier

@@ -23,7 +23,7 @@ func (s *Snapshot) Explain(
 	z := found.Zone
 	x := adminapi.ExplainedZone{
 		Zone: z.Name, Applies: applies, DryRun: applies && found.DryRun, Values: []adminapi.ExplainedRead{},
-		Limits: []adminapi.ExplainedLimit{}, TierUnknown: found.UnknownTier,
+		Limits: []adminapi.ExplainedLimit{}, TierUnknown: found.UnknownTier, Path: z.pathOf(r),
 	}
 	switch {
 	case err != nil:
@@ -51,6 +51,17 @@ func (s *Snapshot) Explain(
 		i.explainLimits(ctx, &x, r, found)
 	}
 	return x
+}
+
+// pathOf returns the path that z matches, "" if it tells no paths apart.
+func (z *Zone) pathOf(r *Request) string {
+	switch {
+	case z.paths == (pathUse{}):
+		return ""
+	case z.onOriginal:
+		return r.sentURL().Path
+	}
+	return r.HTTP.URL.Path
 }
 
 // explainKey says what the key is, and how it was read.

@@ -83,7 +83,7 @@ func TestMissingKeyRefuses(t *testing.T) {
 		{`{"key": "{http.vars.id}", "on_missing_limit": {"events": 1, "window": "1m"}}`, "100/1m` or `limit unlimited`"},
 		{`{"key": "{http.vars.id}", "on_missing_key": "reject", "max_events": 5, "window": "1m"}`, "use deny"},
 		{`{"key": "{http.vars.id}", "on_missing_limit": {"block": true}, "max_events": 5, "window": "1m"}`,
-			"a zone with `window` has no on_ambiguous_key, on_missing_limit"},
+			"a zone with `window` has no on_ambiguous_key, on_path, on_missing_limit"},
 	} {
 		wantRefused(t, test.zone, test.want)
 	}

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -27,6 +28,10 @@ func (z *Zone) usePaths() {
 		for _, set := range z.matchers {
 			z.matcherSets = append(z.matcherSets, splitMatchers(set))
 		}
+	}
+	if z.onOriginal && z.paths == (pathUse{}) {
+		z.Warnings = append(z.Warnings, errors.New("on_path has no effect, because the zone tells no paths apart: use it with "+
+			"endpoints, or a path in match"))
 	}
 	z.queries = slices.ContainsFunc(z.matchers, readsQuery)
 	z.headers = slices.ContainsFunc(z.matchers, readsHeader)

@@ -136,6 +136,10 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
 	z.dryRun = keyshare.New(float64(settings.DryRun), name)
+	if err := config.CheckWord("on_path", settings.OnPath); err != nil {
+		return nil, config.ErrorIn("on_path", err)
+	}
+	z.onOriginal = settings.OnPath == config.OriginalPath
 	z.builder.zone, z.builder.tiers = settings, z.tiers
 	endpoints, err := z.builder.endpoints()
 	if err != nil {

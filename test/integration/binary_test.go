@@ -38,6 +38,15 @@ func TestBuiltCaddy(t *testing.T) {
 	}
 	write("5/1h")
 	command(t, binary, "validate", "--config", config)
+	rewritten := filepath.Join(dir, "Rewritten")
+	text := ":80 {\ntry_files {path} /index.php\n" + userZone("endpoint POST /login 5/15m", "") + "respond ok\n}\n"
+	if err := os.WriteFile(rewritten, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := command(t, binary, "validate", "--adapter", "caddyfile", "--config", rewritten)
+	if !strings.Contains(said, "endpoint POST /login may miss requests to /login") {
+		t.Errorf("validate does not warn about a rewritten path: %s", said)
+	}
 
 	var output bytes.Buffer
 	caddy := exec.Command(binary, "run", "--config", config)

@@ -109,30 +109,6 @@ func TestRoutesBelongToSites(t *testing.T) {
 	}
 }
 
-// Endpoints match the path that handle_path leaves.
-func TestEndpointsOfStrippedPaths(t *testing.T) {
-	const zone = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 5/1h\nendpoint GET %s 1/1h\n}\n}\n"
-	for _, tc := range []struct {
-		site, endpoint string
-		want           bool
-	}{
-		{"handle_path /api/* {\n%srespond ok\n}", "/api/login", true},
-		{"handle_path /api/* {\n%srespond ok\n}", "/api/*", true},
-		{"handle_path /api/* {\n%srespond ok\n}", "/login", false},
-		{"handle_path /api/* {\n%srespond ok\n}", "/apis/login", false},
-		{"handle_path /api/* {\n%srespond ok\n}", "*/login", false},
-		{"handle /api/* {\n%srespond ok\n}", "/api/login", false},
-		{"uri strip_prefix /api\n%srespond ok", "/api/login", true},
-		{"handle_path /api/* {\nrespond ok\n}\n%srespond ok", "/api/login", false},
-	} {
-		site := fmt.Sprintf(tc.site, fmt.Sprintf(zone, tc.endpoint))
-		warnings := serve(t, site).logged("endpoint GET " + tc.endpoint + " matches no request")
-		if got := len(warnings) == 1 && warnings[0]["zone"] == "user"; got != tc.want {
-			t.Errorf("%s\nwarnings = %v, want one: %v", site, warnings, tc.want)
-		}
-	}
-}
-
 // Caddy handles no error of its error routes, so a rejection there must have a body of its own.
 func TestRejectionsInErrorRoutes(t *testing.T) {
 	for _, tc := range []struct {

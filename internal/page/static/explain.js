@@ -32,6 +32,7 @@ function Zone({ zone: z, inspect }) {
     ${z.limits.map((l) => html`<${Limit} limit=${l} />`)}
     ${(z.concurrent ?? []).map((c) => html`<p><strong>${c.outcome}</strong> by concurrent ${integer(c.rule.limit)}${c.wait && html`, for at most ${c.wait}`}, ${integer(c.rule.in_flight)} are in flight on this node</p>`)}
     ${z.adaptive && html`<p>adaptive ${integer(z.adaptive.limit)}, ${integer(z.adaptive.in_flight)} are in flight on this node</p>`}
+    ${z.path && html`<p>Path: ${visible(z.path)}</p>`}
     ${z.values.length > 0 && html`<dl>${z.values.map(read)}</dl>`}</li>`;
 }
 

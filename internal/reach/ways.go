@@ -1,0 +1,103 @@
+package reach
+
+import (
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
+)
+
+// A Way is what requests pass before they come to a handler, as far as it concerns their path.
+type Way struct {
+	Handler caddyhttp.MiddlewareHandler
+	steps   []wayStep
+}
+
+// A wayStep is a part of a way: a handler that may change the path of requests, or matchers.
+type wayStep struct {
+	rewrite  *rewrite.Rewrite      // nil: matchers
+	matchers caddyhttp.MatcherSets // none: all requests
+	inside   []wayStep             // for requests that match
+	around   bool                  // the route is around the handler: other requests do not come to it
+	group    string                // only the first route of a group gets a request
+}
+
+// Ways returns the ways to wanted handlers before which a path may change. It follows nested and named
+// routes.
+func Ways(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted func(caddyhttp.MiddlewareHandler) bool) []Way {
+	f := wayFinder{named: named, wanted: wanted, invoked: make(map[string]bool)}
+	f.list(routes, nil)
+	return f.found
+}
+
+type wayFinder struct {
+	named   map[string]*caddyhttp.Route
+	wanted  func(caddyhttp.MiddlewareHandler) bool
+	invoked map[string]bool // named routes that are being visited
+
+	found []Way
+}
+
+// list visits routes with the steps before them. It returns the steps within them, and whether no
+// request goes on behind them.
+func (f *wayFinder) list(routes caddyhttp.RouteList, before []wayStep) (within []wayStep, ends bool) {
+	for _, route := range routes {
+		come := before[:len(before):len(before)]
+		for _, s := range within {
+			if s.group == "" || s.group != route.Group {
+				come = append(come, s)
+			}
+		}
+		if len(route.MatcherSets) > 0 {
+			come = append(come, wayStep{matchers: route.MatcherSets, around: true})
+		}
+		inside, answered := f.handlers(route.Handlers, come)
+		switch {
+		case answered || route.Terminal:
+			ends = ends || len(route.MatcherSets) == 0
+		case len(inside) > 0:
+			within = append(within, wayStep{matchers: route.MatcherSets, inside: inside, group: route.Group})
+		}
+	}
+	return within, ends
+}
+
+// handlers visits the handlers of a route, as list does.
+func (f *wayFinder) handlers(handlers []caddyhttp.MiddlewareHandler, before []wayStep) (within []wayStep, ends bool) {
+	for _, h := range handlers {
+		come := append(before[:len(before):len(before)], within...)
+		var inside []wayStep
+		switch h := h.(type) {
+		case *rewrite.Rewrite:
+			inside = []wayStep{{rewrite: h}}
+		case *caddyhttp.Subroute:
+			inside, ends = f.list(h.Routes, come)
+			if h.Errors != nil {
+				f.list(h.Errors.Routes, come)
+			}
+		case *caddyhttp.Invoke:
+			if route := f.named[h.Name]; route != nil && !f.invoked[h.Name] {
+				f.invoked[h.Name] = true
+				inside, ends = f.list(caddyhttp.RouteList{*route}, come)
+				delete(f.invoked, h.Name)
+			}
+		default:
+			if f.wanted(h) && changesPath(come) {
+				f.found = append(f.found, Way{h, come})
+			}
+			ends = answersAlways(h)
+		}
+		if within = append(within, inside...); ends {
+			return within, true
+		}
+	}
+	return within, false
+}
+
+// changesPath reports whether steps have a handler that may change the path.
+func changesPath(steps []wayStep) bool {
+	for _, s := range steps {
+		if s.rewrite != nil || changesPath(s.inside) {
+			return true
+		}
+	}
+	return false
+}
