@@ -46,6 +46,7 @@ func TestRead(t *testing.T) {
 		{"/index.phplogin", []string{"/index.phplogin", "/login"}},
 		{"/Index.PHP/Login", []string{"/index.php/login", "/login"}},
 		{"/%69ndex%2ephplogin", []string{"/index.phplogin", "/login"}},
+		{"/app_dev.php", []string{"/app_dev.php", "/"}},
 		{"/shop/app.php/login", []string{"/shop/app.php/login", "/shop/login"}},
 		{"/index.php", []string{"/index.php", "/"}},
 		{"/login/index.php/", []string{"/login/index.php/", "/login/"}},

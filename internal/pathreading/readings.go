@@ -131,7 +131,7 @@ func scriptIn[T string | []byte](path T) (start, end int) {
 		case path[i] == '.' && strings.EqualFold(string(path[i:i+len(extension)]), extension) && start > 0:
 			end = i + len(extension)
 			name, _, _ := strings.Cut(strings.ToLower(string(path[start:i])), "_") // such as app_dev
-			if name == "index" || name == "app" && strings.Trim(string(path[end:]), "/") != "" {
+			if name == "index" || name == "app" {
 				return start, end
 			}
 			return 0, 0

@@ -6,9 +6,9 @@ cd "$(dirname "$0")"
 . ../package-manager.sh
 
 has apt-get || { echo "make upstreams asks the parsers of Debian: use a machine with apt-get." >&2; exit 1; }
-for package in php-cli ruby-rack libmojolicious-perl libplack-perl libcgi-pm-perl python3-django \
-	python3-starlette python3-werkzeug python3-webob python3-tornado python3-bottle python3-falcon python3-waitress \
-	python3-gunicorn nginx-light tomcat10-common default-jdk-headless; do
+for package in php-cli php-symfony-http-foundation php-symfony-routing ruby-rack libmojolicious-perl libplack-perl \
+	libcgi-pm-perl python3-django python3-starlette python3-werkzeug python3-webob python3-tornado python3-bottle \
+	python3-falcon python3-waitress python3-gunicorn nginx-light tomcat10-common default-jdk-headless; do
 	dpkg -s "$package" >/dev/null 2>&1 || install_by_apt "$package"
 done
 has node || install_by_apt nodejs

@@ -1,7 +1,7 @@
 // Command paths asks real upstreams how they read paths, and prints a table of it. It needs nginx,
-// PHP, Node, Java and Tomcat 10: `make upstreams` installs them, and writes the table to
-// internal/pathreading/testdata. A test there checks that each reading of the table is one that
-// zones know.
+// PHP, Symfony, Node with the packages of parsers/package.json, Java and Tomcat 10: `make upstreams`
+// installs them, and writes the table to internal/pathreading/testdata. A test there checks that each
+// reading of the table is one that zones know.
 package main
 
 import (
@@ -88,6 +88,9 @@ func paths() (all []string) {
 		"/login", "/login;%2fx", "/;%2fx/login", "/%6cogin;a%2fb", "/login;x.css", "//x/login", "///x/login", "//x;y/login", "/@scope%2fname",
 		"/projects/a%2Fb/x", "/bucket//key", "/users/12%2fx/export", "/a%20b", "/caf%C3%A9", "/login.php/x", "/a%252fb", "/a;x=1/b;y=2",
 		"//x/a%2fb;c", "/a//b//c", "/a%2f%2fb", "/%2f/a", "/a%3bx%2fb", "/..a/b..", "/.a", "/...", "/a%2eb", "/a+b", "/a,b:c@d",
+		"/login;/x", "/login;a/b", "/login%3fx/y", "/a%3fb%2fc", "/a%3bb%3fc", "/a;b%3fc", "/%3f", "/index.php", "/index.php/", "/index.php/login",
+		"/index.phplogin", "/index.php%2flogin", "/index.php//a", "/index.php;x/a", "/index.php/a;b%2fc", "/INDEX.php/login", "/a/index.php/b",
+		"/app_dev.php/login", "/app_dev.phplogin", "/app_dev.php", "/index.php/index.php/a", "//index.php/login",
 		"/a/../b", "/a/%2e%2e/b", "/a/..;/b", "/a/./b", "/a%2f..%2fb", "/a%5cb",
 	)
 }
@@ -108,7 +111,7 @@ func start(dir string) (upstreams []upstream, stop func(), err error) {
 	}
 	_, source, _, _ := runtime.Caller(0)
 	sources := filepath.Dir(source)
-	ports := make([]string, 7)
+	ports := make([]string, 11)
 	for i := range ports {
 		ports[i] = strconv.Itoa(redistest.FreePort())
 	}
@@ -120,7 +123,9 @@ func start(dir string) (upstreams []upstream, stop func(), err error) {
 	for _, command := range [][]string{
 		{"nginx", "-c", conf, "-p", dir, "-e", filepath.Join(dir, "error.log")},
 		{"php", "-S", "127.0.0.1:" + ports[2], filepath.Join(sources, "path.php")},
+		{"php", "-S", "127.0.0.1:" + ports[7], filepath.Join(sources, "symfony.php")},
 		{"node", filepath.Join(sources, "paths.mjs"), ports[3]},
+		{"node", filepath.Join(sources, "..", "parsers", "routers.mjs"), ports[8], ports[9], ports[10]},
 		{"java", "-cp", jars, filepath.Join(sources, "Tomcat10.java"), dir, ports[4], ports[5], ports[6]},
 	} {
 		cmd := exec.Command(command[0], command[1:]...)
@@ -139,6 +144,12 @@ func start(dir string) (upstreams []upstream, stop func(), err error) {
 	}
 	for _, how := range []string{"url", "url-slashes", "legacy", "legacy-slashes", "authority", "authority-slashes"} {
 		upstreams = append(upstreams, upstream{"node-" + how, "127.0.0.1:" + ports[3], how})
+	}
+	for _, script := range []string{"/index.php", "/app_dev.php"} {
+		upstreams = append(upstreams, upstream{"symfony" + strings.ReplaceAll(script, "/", "-"), "127.0.0.1:" + ports[7], script})
+	}
+	for i, name := range []string{"fastify", "restify", "h3"} {
+		upstreams = append(upstreams, upstream{name: name, addr: "127.0.0.1:" + ports[8+i]})
 	}
 	for i := range upstreams {
 		if err := upstreams[i].await(); err != nil {
