@@ -46,6 +46,8 @@ func dearKinds() []dearKind {
 		{"path of 3 kB, zones with endpoints", 10, key + `, "endpoints": [{"path": "/v%d/*/x", "limit": "5/1m"},
 			{"path": "*/admin/*", "limit": "6/1m"}, {"path": "/users/*/posts", "limit": "7/1m"}]`, pathRequests, ""},
 		{"path of 3 kB, many zones", 1000, key + `, "match": [{"path": ["/v%d/*"]}]`, pathRequests, ""},
+		{"path of 3 kB, zones with path_regexp", 10, key + `, "match": [{"path_regexp": {"pattern": "^/v%d/"}}, {"path": ["/w%d%2f*"]}]`,
+			pathRequests, ""},
 		{"value of a key of 8 kB", 10, key, append(header("X-Api-Key: "+many("a ", 4000)), header(many("X-Api-Key: a\r\n", 600)+"X: y")...), ""},
 		{"cookies of 16 kB", 10, `"key": "{http.request.cookie.session}", "limit": "1000000000/1m"`, append(
 			header("Cookie: "+many("session%5b=a; ", 1150)+"session=b"), header("Cookie: "+many("a;", 8000)+"session=b")...), ""},

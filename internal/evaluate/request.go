@@ -83,7 +83,6 @@ type progress struct {
 	reading  zone.Reading     // what the zone in hand says
 	refused  refused          // before any decision
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
-	vars     map[string]any   // Caddy's variables of the request
 	now      limiter.Instant  // of the decisions, by the wall clock
 	arrived  limiter.Instant  // the same, before the request has waited
 	blocked  bool             // a rule rejects the request, whatever the takes find
@@ -107,13 +106,13 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	e.handler, e.HTTP = h, r
 	ctx := r.Context()
 	e.Repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	e.vars, _ = ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
-	state, found := e.vars[requestStateVar].(*requestState)
+	e.Vars, _ = ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
+	state, found := e.Vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
 		e.firstPermit, e.firstAdaptive, e.firstCharge = len(state.permits), len(state.adaptive), len(state.charges)
 	} else {
-		e.Repl.Map(h.App.placeholders(e.vars))
+		e.Repl.Map(h.App.placeholders(e.Vars))
 	}
 	if e.rules == nil || !e.rules.BelongsTo(h.App.Zones) {
 		e.rules = h.App.Rules()
@@ -150,8 +149,8 @@ func (e *Evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
-		if e.vars != nil {
-			e.vars[requestStateVar] = e.state
+		if e.Vars != nil {
+			e.Vars[requestStateVar] = e.state
 		}
 		e.state.logged = report.AddToAccessLog(e.HTTP, &e.state.State)
 	}

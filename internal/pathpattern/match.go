@@ -49,11 +49,15 @@ const (
 	special   // the same with ?, [ and \
 )
 
-// Matcher compiles a pattern of a path matcher, which ignores less than an endpoint does. ok is false
-// for patterns that only Caddy can match: those with placeholders or encoded characters.
-func Matcher(pattern string) (p Pattern, ok bool) {
-	if strings.ContainsAny(pattern, "{%") || runtime.GOOS == "windows" { // which has other paths
+// Matcher compiles a pattern of a path matcher, which ignores less than an endpoint does. If it writes
+// an encoded character and may be wider, it is one of an endpoint. ok is false for patterns that only
+// Caddy can match, such as those with placeholders.
+func Matcher(pattern string, wider bool) (p Pattern, ok bool) {
+	switch {
+	case strings.Contains(pattern, "{"), runtime.GOOS == "windows": // which has other paths
 		return p, false
+	case strings.Contains(pattern, "%"):
+		return Compile(pattern), wider && !strings.Contains(pattern, "%*")
 	}
 	p = Compile(pattern)
 	p.exactly, p.script = true, false

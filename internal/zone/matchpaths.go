@@ -63,7 +63,7 @@ func compilePaths(m any) (compiled pathMatcher, ok bool) {
 // add compiles patterns, and reports whether it could.
 func (m *pathMatcher) add(patterns []string) bool {
 	return !slices.ContainsFunc(patterns, func(text string) bool {
-		p, ok := pathpattern.Matcher(text)
+		p, ok := pathpattern.Matcher(text, !m.not)
 		m.patterns = append(m.patterns, p)
 		return !ok
 	})

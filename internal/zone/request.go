@@ -16,6 +16,7 @@ import (
 type Request struct {
 	HTTP *http.Request
 	Repl *caddy.Replacer
+	Vars map[string]any // Caddy's variables of the request; nil: there are none
 
 	clock time.Time // when this machine's clock was read; zero: it was not
 
@@ -72,8 +73,7 @@ func (r *Request) path(original bool) (*pathmatch.Path, error) {
 		}
 	}
 	if p.found == nil {
-		vars, _ := r.HTTP.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
-		p.found, p.err = p.own.Read(u, vars)
+		p.found, p.err = p.own.Read(u, r.Vars)
 	}
 	return p.found, p.err
 }
