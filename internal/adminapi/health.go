@@ -75,6 +75,10 @@ type PrimaryHealth struct {
 	Breaker   string       `json:"breaker"`
 	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
 	Error     string       `json:"error,omitempty"`
+
+	// The memory that it uses, and its maxmemory if it has one. 0: it has not said so lately.
+	MemoryBytes    int64 `json:"memory_bytes,omitempty"`
+	MaxMemoryBytes int64 `json:"max_memory_bytes,omitempty"`
 }
 
 // A Health is what anybody may know about the health.

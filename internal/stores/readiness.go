@@ -34,6 +34,9 @@ func (s *State) health() adminapi.StoreHealth {
 	}
 	for i := range s.Primaries {
 		p := primaryHealth(s.Primaries[i].Breaker)
+		if server := s.Primaries[i].Server; server != nil {
+			p.MemoryBytes, p.MaxMemoryBytes = server.Memory, server.MaxMemory
+		}
 		h.Status = h.Status.Worse(p.Status)
 		h.Primaries = append(h.Primaries, p)
 	}

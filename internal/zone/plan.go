@@ -89,14 +89,21 @@ type limitPlace struct {
 	concurrent     bool // it is of requests at once
 }
 
-// limitTexts returns the limits of a zone in force, with their algorithms and enforcement, and those of
-// requests at once.
-func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
-	texts := make(map[limitPlace]string)
+// A limitText is a limit as people read it. The zero value is none.
+type limitText struct {
+	limit string
+	how   string // it is enforced: the algorithm, and what is not the default
+}
+
+func (t limitText) String() string { return strings.TrimSpace(t.limit + " " + t.how) }
+
+// limitTexts returns the limits of a zone in force, and those of requests at once.
+func (s *Snapshot) limitTexts(name string) map[limitPlace]limitText {
+	texts := make(map[limitPlace]limitText)
 	for _, e := range s.Zone(name).Limits {
 		for _, t := range e.Tiers {
 			p := limitPlace{endpoint: e.Endpoint, tier: t.Tier, missing: t.Missing}
-			texts[p] = t.Limit + " " + t.Algorithm
+			texts[p] = limitText{t.Limit, t.Algorithm}
 		}
 	}
 	z, inForce := s.rulesOf(name)
@@ -105,14 +112,15 @@ func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
 		for _, tier := range append(z.tiers.all(), withoutKey) {
 			p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), missing: tier == withoutKey}
 			at := placement{endpoint: place, tier: tier}
-			if r := at.configured(inForce.endpoints); texts[p] != "" && r != nil && r.Rule != nil {
-				texts[p] += enforcementText(r.Rule)
+			if t, r := texts[p], at.configured(inForce.endpoints); t != (limitText{}) && r != nil && r.Rule != nil {
+				t.how += enforcementText(r.Rule)
+				texts[p] = t
 			}
 		}
 		for _, tier := range z.tiers.all() {
 			if r := e.concurrentRule(tier); r != nil && !inForce.countsInRest(place, tier) {
 				p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), concurrent: true}
-				texts[p] = fmt.Sprintf("concurrent %d", r.Limit)
+				texts[p] = limitText{limit: fmt.Sprintf("concurrent %d", r.Limit)}
 			}
 		}
 	}
@@ -131,14 +139,14 @@ func enforcementText(r *limiter.Rule) (text string) {
 }
 
 // changedLimits returns the limits that differ, in a fixed order.
-func changedLimits(was, is map[limitPlace]string) []adminapi.PlannedLimit {
+func changedLimits(was, is map[limitPlace]limitText) []adminapi.PlannedLimit {
 	changed := []adminapi.PlannedLimit{}
 	places := maps.Clone(was)
 	maps.Copy(places, is)
 	for p := range places {
 		if was[p] != is[p] {
 			changed = append(changed, adminapi.PlannedLimit{
-				Endpoint: p.endpoint, Tier: p.tier, Missing: p.missing, From: was[p], To: is[p],
+				Endpoint: p.endpoint, Tier: p.tier, Missing: p.missing, From: was[p].String(), To: is[p].String(),
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package zone
 
 import (
-	"maps"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -31,11 +30,21 @@ func configuredZonesOf(before, after *Snapshot) *configuredZones {
 
 // maskedChanges says what differs of a zone between the two configurations and has no effect, because
 // rules decide. was and is are its limits in force, and dryRun says that its dry run changes.
-func (c *configuredZones) maskedChanges(name string, was, is map[limitPlace]string, dryRun bool) (texts []string) {
+func (c *configuredZones) maskedChanges(name string, was, is map[limitPlace]limitText, dryRun bool) (texts []string) {
 	from, to := c.before.limitTexts(name), c.after.limitTexts(name)
-	changes := func(p limitPlace, _ string) bool { return was[p] != is[p] }
-	maps.DeleteFunc(from, changes)
-	maps.DeleteFunc(to, changes)
+	leaveMasked := func(configured map[limitPlace]limitText) {
+		for p, t := range configured {
+			switch {
+			case was[p] == is[p]:
+			case was[p].limit == is[p].limit: // only how it is enforced changes
+				configured[p] = limitText{limit: t.limit}
+			default:
+				delete(configured, p)
+			}
+		}
+	}
+	leaveMasked(from)
+	leaveMasked(to)
 	for _, l := range changedLimits(from, to) {
 		texts = append(texts, l.String())
 	}

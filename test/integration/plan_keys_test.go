@@ -49,4 +49,9 @@ func TestPlanOfMaskedLimit(t *testing.T) {
 		plan.Zones[0].Masked[0] != "the rest of the zone: 9/1h token_bucket is now 7/1h token_bucket" {
 		t.Errorf("the plan is %+v, want a masked limit", plan)
 	}
+	plan = g.plan(g.caddyfile("", strings.Replace(plannedSite, "limit 9/1h", "limit 7/1h\non_outage closed", 1)))
+	if len(plan.Zones) != 1 || len(plan.Zones[0].Limits) == 0 || len(plan.Zones[0].Masked) != 1 ||
+		plan.Zones[0].Masked[0] != "the rest of the zone: 9/1h is now 7/1h" {
+		t.Errorf("the plan is %+v, want a masked limit beside what changes about it", plan)
+	}
 }

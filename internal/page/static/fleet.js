@@ -6,6 +6,14 @@ const page = 60; // nodes
 
 const ofStatus = { degraded: 0, draining: 1, ok: 2 };
 
+const mebibytes = (n) => (n / 2 ** 20).toFixed(1);
+
+// memory says how much a primary uses, if it has said so, and of how much.
+function memory({ memory_bytes: used, max_memory_bytes: most }) {
+  if (!used) return "–";
+  return most ? `${mebibytes(used)} of ${mebibytes(most)} MiB` : `${mebibytes(used)} MiB`;
+}
+
 function primaries(stores, live) {
   const rows = stores.flatMap((s) => s.primaries.map((p) => ({ ...p, store: s.store })))
     .sort((a, b) => ofStatus[a.status] - ofStatus[b.status] || b.latency_ms - a.latency_ms);
@@ -13,10 +21,11 @@ function primaries(stores, live) {
     ${stores.length === 0 && html`<p>Counts are in the memory of this node.</p>`}
     ${stores.map((s) => s.error && html`<p class="notice">${s.store}: ${s.error}</p>`)}
     ${rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Primaries of Redis"><table>
-      <thead><tr><th>primary</th><th>breaker</th><th class="n">newest answer</th><th>why</th></tr></thead>
+      <thead><tr><th>primary</th><th>breaker</th><th class="n">newest answer</th><th class="n">memory</th><th>why</th></tr></thead>
       <tbody>${rows.map((p) => html`<tr key=${p.store + p.address}><td>${p.address}</td>
         <td class=${live && p.status !== "ok" ? "bad" : ""}>${live ? p.breaker : "–"}</td>
-        <td class="n">${live ? p.latency_ms.toFixed(2) + " ms" : "–"}</td><td class="text">${visible(p.error ?? "")}</td></tr>`)}</tbody>
+        <td class="n">${live ? p.latency_ms.toFixed(2) + " ms" : "–"}</td>
+        <td class="n">${live ? memory(p) : "–"}</td><td class="text">${visible(p.error ?? "")}</td></tr>`)}</tbody>
     </table></div>`}</section>`;
 }
 

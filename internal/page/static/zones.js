@@ -61,13 +61,14 @@ export function Health({ snapshot, fleet, live, now }) {
     .concat(s.error ? [s.error] : []));
   const slowest = Math.max(0, ...status.stores.flatMap((s) => s.primaries.map((p) => p.latency_ms)));
   const mismatches = status.mismatches ?? [];
+  const unread = status.unread_rules?.find((r) => r.store === status.rules.store);
   const items = [
     { name: "Counts", ok: sick.length === 0, value: status.stores.length === 0 ? "in memory" : sick.length > 0 ? "degraded" : "in Redis",
       more: sick.length > 0 ? html`${visible(sick[0])}. ${runbook("redis-down")}` : (status.stores.length > 0 ? `slowest answer ${slowest.toFixed(1)} ms` : "of this node alone") },
     { name: "Nodes", ok: mismatches.length === 0 && !fleet?.error, value: String(status.nodes),
       more: mismatches.length > 0 ? html`${plural(mismatches.length, "disagreement")}, ${runbook("node-disagrees")}` : fleet?.error ? "Redis does not tell which" : "all agree" },
-    { name: "Rules", ok: status.rules.failed_polls === 0, value: "version " + status.rules.version,
-      more: status.rules.error ? html`${visible(status.rules.error)}. ${runbook("redis-down")}` : status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
+    { name: "Rules", ok: status.rules.failed_polls === 0 && !unread, value: unread ? "not read yet" : "version " + status.rules.version,
+      more: status.rules.error || unread ? html`${visible(status.rules.error ?? unread.error)}. ${runbook(status.rules.store === "redis" ? "redis-down" : "node-disagrees")}` : status.rules.version > 0 ? html`${status.rules.author}, ${instant(status.rules.time, now)}` : "none were written" },
     { name: "Emergency", ok: !status.emergency.active, value: status.emergency.active ? "on" : "off",
       more: status.emergency.active ? html`${status.emergency.limit} for each address, ends ${instant(status.emergency.expires_at, now)}` : "no limit in front of the zones" },
   ];
