@@ -31,6 +31,9 @@ func TestCommandsOfPages(t *testing.T) {
 		"rate_limit_health /healthz live\nrate_limit_health /readyz\n"+
 			zoneSite("limit 100/1m\ntier {header.X-Tier} trusted {\npro 1000/1m\n}")))
 	t.Cleanup(func() { g.admin("DELETE", "/rate_limit/emergency", "").is(200) })
+	redistest.Eventually(t, "what Redis says about itself", func() bool {
+		return strings.Contains(g.admin("GET", "/rate_limit/health/ready", "").body, "memory_bytes")
+	})
 	ran := map[string]int{}
 	shell := newShell(t)
 	var commands []pageCommand
