@@ -202,7 +202,7 @@ func shape(t *testing.T, text string) string {
 		case map[string]any:
 			for _, name := range slices.Collect(maps.Keys(v)) {
 				switch name {
-				case "store", "address", "latency_ms", "started_by", "started_at", "expires_at", "created_at", "created_by",
+				case "store", "address", "latency_ms", "memory_bytes", "started_by", "started_at", "expires_at", "created_at", "created_by",
 					"time", "author", "lineage", "reset_at", "wait", "host", "demand_per_second", "taken_per_second", "rejected_per_second",
 					"utilisation":
 					v[name] = "..."
