@@ -106,6 +106,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.Check(); err != nil {
 		return err
 	}
+	a.requests.Translated, _ = a.App.Translated() // which Check has checked
 	a.noteSettings(&a.App)
 	a.prepareSet()
 	if err := a.provisionZones(); err != nil {

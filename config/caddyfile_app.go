@@ -31,7 +31,11 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 		},
 		"defaults": {Usage: "defaults {", Block: func([]string) error { return a.parseDefaults(d) }},
 		"nodes":    subdirective.Number("nodes", 1, MaxNodes, &a.Nodes),
-		"breaker":  {Usage: "breaker {", Block: func([]string) error { return a.parseBreaker(d) }},
+		"nat64": {Usage: "nat64 <prefix...>", Min: 1, Max: subdirective.AnyNumber, Parse: func(args []string) error {
+			a.NAT64 = args
+			return nil
+		}},
+		"breaker": {Usage: "breaker {", Block: func([]string) error { return a.parseBreaker(d) }},
 		"rules": {Usage: "rules storage | redis | postgres <url>", Min: 1, Max: 2, Parse: func(args []string) error {
 			a.Rules = &RuleStore{Name: args[0], URL: strings.Join(args[1:], ""), Place: placeOf(d)}
 			return nil
@@ -46,6 +50,9 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 	}
 	if err := a.checkNodes(); err != nil {
 		return places["nodes"].WrapErr(err)
+	}
+	if err := a.checkNAT64(); err != nil {
+		return places["nat64"].WrapErr(err)
 	}
 	if err := a.checkBreaker(); err != nil {
 		return places["breaker"].WrapErr(err)

@@ -20,6 +20,7 @@
 //	definition.go          which zones are the same, and which are uses of another
 //	doubts.go              settings that have no effect, or a high price
 //	redis.go               where the counts are; breaker.go is when requests stop waiting for it
+//	translated.go          prefixes of addresses that a translator writes
 //	rulestore.go           where rules are; decisionlog.go is where decisions are recorded
 //	settingerror.go        which setting of a zone is wrong
 //	json.go                texts in place of objects
@@ -127,6 +128,11 @@ type App struct {
 	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
+	// The prefixes by which a translator of your network writes IPv4 addresses of clients as IPv6
+	// (NAT64, SIIT-DC), such as `2001:db8:64::/96`. Such a client has its IPv4 address. Prefixes have
+	// 96 bits. `64:ff9b::/96`, which all networks share, is always one.
+	NAT64 []string `json:"nat64,omitempty"`
+
 	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
 	Breaker *Breaker `json:"breaker,omitempty"`
 
@@ -215,7 +221,7 @@ func (a *App) Check() error {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkBreaker(), a.Decisions.check(a.Rules))
+	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkNAT64(), a.checkBreaker(), a.Decisions.check(a.Rules))
 }
 
 // MaxNodes is the largest value of App.Nodes.

@@ -22,6 +22,7 @@ import (
 // are none if the client's address is allowed, if emergency mode rejects the request, or if anything
 // refuses it. A body that has to come may be waited for before: w is what the response is written to.
 func (e *Evaluation) Decide(w http.ResponseWriter) error {
+	defer e.translateClient()()
 	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
 	switch {
 	case err != nil:

@@ -16,6 +16,7 @@ import (
 // Explain finds out what Decide would decide, and why. It takes nothing, and neither counts nor logs
 // the request. Answer has to follow.
 func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHandler, err error) {
+	defer e.translateClient()()
 	e.previews = true
 	x = adminapi.ExplainedHandler{Place: e.handler.Place, Path: e.HTTP.URL.Path, Zones: []adminapi.ExplainedZone{}}
 	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)

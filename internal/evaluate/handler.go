@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/reservation"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -24,6 +25,9 @@ type App struct {
 	HasZone   func(name string) bool
 	InRedis   bool // the counts are
 	Emergency *emergency.Switch
+
+	// Translated are the prefixes of addresses of clients that are written as IPv6.
+	Translated ipset.Translated
 
 	// Traced says that a handler of the configuration makes spans, which get attributes.
 	Traced atomic.Bool

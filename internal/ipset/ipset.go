@@ -74,32 +74,6 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// translated is the prefix of IPv4 addresses that a translator has written as IPv6 (RFC 6052).
-var translated = netip.MustParsePrefix("64:ff9b::/96")
-
-// plain returns an address without its zone, and the IPv4 address in one that is written as IPv6.
-func plain(a netip.Addr) netip.Addr {
-	a = a.Unmap().WithZone("")
-	if translated.Contains(a) {
-		b := a.As16()
-		return netip.AddrFrom4([4]byte(b[12:]))
-	}
-	return a
-}
-
-// Plain returns the text of an address that is written as IPv6 and counts as IPv4. ok is false if text
-// is none.
-func Plain(text string) (ipv4 string, ok bool) {
-	if strings.IndexByte(text, ':') < 0 {
-		return "", false
-	}
-	a, is := ParseAddr(text)
-	if !is || !a.Is4() {
-		return "", false
-	}
-	return a.String(), true
-}
-
 // Format returns a range as an operator writes it: an address if it is only one.
 func Format(p netip.Prefix) string {
 	if p.IsSingleIP() {

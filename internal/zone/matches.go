@@ -9,23 +9,14 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
 // matches reports whether matchers of z let the request through, as it is or as servers read it: to
 // them, a dot at the end of a host is nothing, one wrong parameter does not hide the others of a
-// query, headers have no spaces around them, methods have no case, and no path is a slash. An IPv4
-// address of a client is that, also if it is written as IPv6. A zone in the syntax of caddy-ratelimit
-// matches as Caddy does, and no more.
+// query, headers have no spaces around them, methods have no case, and no path is a slash. A zone in the
+// syntax of caddy-ratelimit matches as Caddy does, and no more.
 func (z *Zone) matches(r *Request, sets caddyhttp.MatcherSets) (bool, error) {
-	if len(sets) > 0 && !z.Legacy {
-		address, _ := caddyhttp.GetVar(r.HTTP.Context(), caddyhttp.ClientIPVarKey).(string)
-		if ipv4, ok := ipset.Plain(address); ok {
-			caddyhttp.SetVar(r.HTTP.Context(), caddyhttp.ClientIPVarKey, ipv4)
-			defer caddyhttp.SetVar(r.HTTP.Context(), caddyhttp.ClientIPVarKey, address)
-		}
-	}
 	matches, err := sets.AnyMatchWithError(r.HTTP)
 	if matches || err != nil || z.Legacy {
 		return matches, err

@@ -54,3 +54,27 @@ func TestTranslatedAddressesAreIPv4(t *testing.T) {
 	g.admin("POST", "/rate_limit/access", `{"action": "deny", "address": "64:ff9b::192.0.2.77"}`).is(201).says(`"address":"192.0.2.77"`)
 	g.get("/", from("192.0.2.77")).is(403)
 }
+
+// TestPrefixOfTranslator has clients behind a translator with a prefix of its own. Other addresses of
+// the network count as before, and the handlers that follow have the address as it came.
+func TestPrefixOfTranslator(t *testing.T) {
+	g := serveWith(t, "rate_limit {\nnat64 2001:db8:64::/96 2001:db8:65::/96\n}", `
+		rate_limit {
+			deny 203.0.113.7
+			zone ip {
+				key {client_ip}
+				limit 1/1h
+			}
+		}
+		respond {client_ip}`)
+	for _, address := range []string{"2001:db8:64::c000:201", "2001:db8:65::c000:202", "2001:db8:64:0:1::7"} {
+		g.get("/", from(address)).is(200).says(address)
+	}
+	for _, address := range []string{"192.0.2.1", "2001:db8:65::192.0.2.1", "192.0.2.2", "2001:db8:64:0:1::8"} {
+		g.get("/", from(address)).is(429)
+	}
+	for _, address := range []string{"203.0.113.7", "2001:db8:64::203.0.113.7"} {
+		g.get("/", from(address)).is(403)
+	}
+	g.admin("POST", "/rate_limit/explain", `{"uri": "/", "from": "2001:db8:64::c000:201"}`).is(200).says(`"outcome":"rejected","key":"192.0.2.1"`)
+}

@@ -1,0 +1,22 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+)
+
+func (a *App) checkNAT64() error {
+	_, err := a.Translated()
+	return err
+}
+
+// Translated returns the prefixes of NAT64.
+func (a *App) Translated() (prefixes ipset.Translated, err error) {
+	for _, text := range a.NAT64 {
+		if prefixes, err = prefixes.Append(text); err != nil {
+			return nil, fmt.Errorf("nat64: %w", err)
+		}
+	}
+	return prefixes, nil
+}
