@@ -66,8 +66,6 @@ func (s *cookieScan) addHeader(line string) {
 			case '"':
 				quotes++
 				name = i + 1
-			default: // WebOb begins a name here
-				name = i + 1
 			case '=':
 				if equals < 0 {
 					equals, marks = i, 0
@@ -77,6 +75,8 @@ func (s *cookieScan) addHeader(line string) {
 					s.found, s.unclear = true, true
 				}
 				word, name = -1, -1
+			default: // WebOb begins a name here
+				name = i + 1
 			}
 		}
 		if equals < 0 {

@@ -39,6 +39,11 @@ func TestDecisionsUnrecorded(t *testing.T) {
 		return n.Metric(`caddy_rate_limit_decisions_unrecorded_total{to="postgres"}`) > 0
 	})
 	w.has(w.next("caddy rate-limit status"), "rules postgres", "failed polls 0")
+	redistest.Eventually(t, "a writer that waits for the lock", func() bool {
+		var waiting bool
+		err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)").Scan(&waiting)
+		return err == nil && waiting
+	})
 	w.has(w.next("psql"), fmt.Sprintf("active | Lock | {%d}", conn.PgConn().PID()))
 	w.has(w.next("caddy rate-limit top user --by rejected"), "sk…")
 	stop()
