@@ -1,6 +1,9 @@
 package limiter
 
-import "context"
+import (
+	"context"
+	"net/netip"
+)
 
 // A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent
 // use and keep no reference to their arguments. Every store passes the tests of package storetest.
@@ -57,6 +60,10 @@ type Take struct {
 	// order in which the store decides them. Other algorithms and leases ignore it.
 	Wait int64
 
+	// Client, unless it is nil, is who sends the take. Stores look at it only while they decide a take
+	// whose key finds no room in its zone.
+	Client Client
+
 	// Decision is the answer of the store. Refund needs it.
 	Decision Decision
 
@@ -66,6 +73,13 @@ type Take struct {
 	// Err says why the store could not decide this take. Only stores that can fail write it. If
 	// Decision.Source.WithoutStore, Decision is by Rule.OnOutage; else there is no decision.
 	Err error
+}
+
+// A Client sends takes.
+type Client interface {
+	// Network returns what is counted as one client: its IPv4 address, or the network of its IPv6
+	// address. It is the zero Addr if the address is not known.
+	Network() netip.Addr
 }
 
 // FirstError returns the error of the first take that has one.

@@ -147,7 +147,7 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	if c.Policy.Block {
 		e.blocked = true
 	} else {
-		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
+		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost, Client: (*client)(e.HTTP)})
 		wait := e.waitOf(c)
 		switch {
 		case c.Late != nil:

@@ -20,8 +20,8 @@ type shadow struct {
 	origin limiter.Origin  // of the take, unless reserved or late has it
 }
 
-func newShadow(found *zone.Reading, c *zone.Charge) shadow {
-	s := shadow{take: limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost}}
+func (e *Evaluation) newShadow(found *zone.Reading, c *zone.Charge) shadow {
+	s := shadow{take: limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost, Client: (*client)(e.HTTP)}}
 	found.Describe(c, &s.result)
 	switch {
 	case c.Late != nil:
@@ -37,14 +37,14 @@ func newShadow(found *zone.Reading, c *zone.Charge) shadow {
 // addDryRun adds a take of a zone that rejects no request. Shadows are large: the functions that add
 // them are by themselves, so that other requests need no room for them on their stacks.
 func (e *Evaluation) addDryRun(found *zone.Reading, c *zone.Charge) {
-	s := newShadow(found, c)
+	s := e.newShadow(found, c)
 	s.take.Wait = e.waitOf(c)
 	e.dryRuns = append(e.dryRuns, s)
 }
 
 // addComparison adds a take of the rule that is compared with the one in force.
 func (e *Evaluation) addComparison(found *zone.Reading) {
-	compared := newShadow(found, &found.Compared)
+	compared := e.newShadow(found, &found.Compared)
 	if compared.late != nil {
 		compared.late.counts = nil
 	}

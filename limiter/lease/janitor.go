@@ -117,6 +117,9 @@ func (s *Store) sweep(part int, now instant) {
 			return a.idle(r, now, idleFor, nodes)
 		})
 		z.keysAtLimit[part].Store(atLimit)
+		if part == 0 {
+			z.crowd.sweep(now, nodes)
+		}
 	}
 }
 

@@ -104,13 +104,13 @@ func (t *takeState) admissionLocked() admission {
 	return uncertain
 }
 
-// takeWithCrowd has the crowd decide a take that has failed.
+// takeWithCrowd has the crowd of its zone, which may be closed, decide a take that has failed.
 func (s *Store) takeWithCrowd(t *takeState, now instant) {
-	z, _ := t.Rule.Zone.(*Zone) // which may be closed
-	if z == nil {
-		z = new(Zone)
+	if z, _ := t.Rule.Zone.(*Zone); z != nil {
+		s.decideWithCrowd(z, t, now)
+	} else {
+		s.decideFailed(t, account{new(hot), new(cold)}, now)
 	}
-	z.crowd.decide(t.Rule, func(a account) { s.decideFailed(t, a, now) })
 	if t.state == admitted {
 		t.admission = untold
 		s.stats.debt.Add(uint64(t.Cost))

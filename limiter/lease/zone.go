@@ -269,26 +269,3 @@ func (rs *rules) of(id uint32, a account) *limiter.Rule {
 	}
 	return known[0]
 }
-
-// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
-// one account per rule. When the lender cannot decide, that account decides all these keys
-// together, as if they were one.
-type crowd struct {
-	mu       sync.Mutex
-	accounts map[uint32]account // by rule ID
-}
-
-// decide has the account of a rule decide.
-func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, found := c.accounts[r.ID]
-	if !found {
-		if c.accounts == nil {
-			c.accounts = make(map[uint32]account)
-		}
-		a = account{new(hot), new(cold)}
-		c.accounts[r.ID] = a
-	}
-	decide(a)
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/share"
 )
 
 // inlineTakes is how many takes are decided together without an allocation.
@@ -19,7 +20,9 @@ type location struct {
 	key      keyed.Key
 	countRef      // found under the lock
 	added    bool // the entry is new
-	overflow bool // the key found no room; shard, key and count are those that it shares
+
+	overflow bool         // the key found no room; shard, key and count are those that it shares
+	share    *share.Share // of its client; nil: any
 }
 
 // decide decides takes as one, under the locks of all. If they are allowed and consume is set, it
@@ -112,11 +115,15 @@ func addAllLocked(now limiter.Instant, takes []limiter.Take, locations []locatio
 	return overflows
 }
 
-// addOverflowLocked adds the overflow counts that are missing.
+// addOverflowLocked adds the overflow counts that are missing, and finds the shares of the clients.
 func addOverflowLocked(takes []limiter.Take, locations []location) {
 	for i := range locations {
 		l := &locations[i]
-		if l.overflow && findLocked(l.shard, &l.key).entry == nil {
+		if !l.overflow {
+			continue
+		}
+		l.share = l.zone.shares.Of(&takes[i])
+		if findLocked(l.shard, &l.key).entry == nil {
 			spillLocked(l.shard, l.zone.overflow.AddLocked(l.shard, &l.key, math.MaxInt, nil, nil), takes[i].Rule.Algorithm)
 		}
 	}

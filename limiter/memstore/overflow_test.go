@@ -2,12 +2,14 @@ package memstore
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/share"
 	"github.com/fleetlimit/fleetlimit/test/racetest"
 )
 
@@ -75,7 +77,7 @@ func TestFloodLocksNobodyOut(t *testing.T) {
 				t.Errorf("stats = %+v, want %+v", got, want)
 			}
 			z := s.Open("z")
-			if n, most := z.overflow.Len(), 1<<overflowBits; n > most || n < most/4 {
+			if n, most := z.overflow.Len(), 1<<share.CountBits; n > most || n < most/4 {
 				t.Errorf("overflow counts = %d, want a quarter of %d at least, and no more", n, most)
 			}
 			s.sweep(start + 3*3600*second)
@@ -196,5 +198,71 @@ func TestTakeOfTwoWithoutRoomUnderOneRule(t *testing.T) {
 	}
 	if d := take(t, s, start, r, keys[2]); !d.OK {
 		t.Errorf("take after a denied one: %+v, want OK: nothing was consumed", d)
+	}
+}
+
+// A client is a client with this address.
+type client netip.Addr
+
+func (c client) Network() netip.Addr { return netip.Addr(c) }
+
+// TestFloodOfOneClientLocksNoOtherOut floods a full zone with the keys of one client. Keys of others
+// are admitted, and a key has no more than its limit, however many clients send it.
+func TestFloodOfOneClientLocksNoOtherOut(t *testing.T) {
+	const limit, flood, others = 2, 20_000, 200
+	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.FixedWindow} {
+		t.Run(kind.String(), func(t *testing.T) {
+			s := open(t)
+			r := newRule(t, limiter.Rule{
+				ID: 1, Zone: s.Open("z"), MaxKeys: 1, Algorithm: limiter.Algorithm{Kind: kind}, Limit: limiter.Limit{Events: limit, Window: time.Hour},
+			})
+			other := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("other"), Limit: limiter.Limit{Events: 1_000_000, Window: time.Hour}})
+			take(t, s, start, r, "full")
+			take(t, s, start, r, "full")
+			// Every other take is one of two.
+			n := 0
+			send := func(now limiter.Instant, from int, key string) limiter.Decision {
+				by := client(netip.AddrFrom4([4]byte{192, 0, byte(from >> 8), byte(from)}))
+				takes := []limiter.Take{{Rule: r, Key: []byte(key), Cost: 1, Client: by}, {Rule: other, Key: []byte("all"), Cost: 1, Client: by}}
+				if err := s.Take(t.Context(), now, takes[:1+n%2]); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				return takes[0].Decision
+			}
+			admitted := func(now limiter.Instant, takes, from int, key string) (n int) {
+				for i := range takes {
+					if send(now, from, fmt.Sprint(key, i)).OK {
+						n++
+					}
+				}
+				return n
+			}
+			if got, want := admitted(start, flood, 0, "flood"), share.PerClient*limit; got != want {
+				t.Errorf("%d of the flood were admitted, want %d", got, want)
+			}
+			for i, got := 0, 0; i < others; i++ {
+				if got += admitted(start, 1, 1+i, fmt.Sprint("other", i)); i == others-1 && got < others*9/10 {
+					t.Errorf("%d of %d other clients were admitted, want 90 %%", got, others)
+				}
+			}
+			got := 0
+			for i := range others {
+				if send(start, 1+i, "one key of many clients").OK {
+					got++
+				}
+			}
+			if got > limit {
+				t.Errorf("%d takes of a key of many clients were admitted, want at most %d", got, limit)
+			}
+			d := send(start, 0, "flood")
+			if again := send(d.RetryAt, 0, "flood"); d.OK || !again.OK {
+				t.Errorf("take of the flood: %+v, want a denial; at its retry: %+v, want OK", d, again)
+			}
+			s.sweep(start + 3*3600*second)
+			if z := s.Open("z"); z.shares.Len() != 0 {
+				t.Errorf("shares after a sweep = %d, want none", z.shares.Len())
+			}
+		})
 	}
 }

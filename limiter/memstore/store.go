@@ -17,7 +17,8 @@
 //
 // A key that finds no room shares one of 4096 counts per rule, the overflow. So a flood is counted,
 // memory does not grow, and a new key is locked out only when the flood has exhausted the very
-// count that it shares. A secret seed chooses the count.
+// count that it shares. A secret seed chooses the count. One client takes of all these counts
+// together at most 32 times what one of them has, so that it exhausts few: see [limiter.Client].
 //
 // # Lock order
 //

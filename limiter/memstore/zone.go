@@ -5,6 +5,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/share"
 )
 
 const (
@@ -24,7 +25,8 @@ type Zone struct {
 	name     string
 	closed   atomic.Bool
 	counts   *counts
-	overflow *counts // those that keys without room share; one shard
+	overflow *counts      // those that keys without room share; one shard
+	shares   share.Shares // what clients take of overflow; guarded by the lock of its shard
 
 	keysAtLimit   atomic.Int64 // at the last sweep
 	lastReset     atomic.Int64 // the instant of the newest reset of a key: takes until then are not refunded
@@ -132,6 +134,11 @@ func (z *Zone) sweep(now limiter.Instant) {
 	z.counts.Sweep(0, 1, idle)
 	z.keysAtLimit.Store(atLimit)
 	z.overflow.Sweep(0, 1, idle)
+	if sh := z.overflow.Shards(); sh != nil {
+		sh[0].Lock()
+		defer sh[0].Unlock()
+		z.shares.Sweep(now)
+	}
 }
 
 // Keys calls yield with the keys that have a count, until it returns false. A key may come several times.

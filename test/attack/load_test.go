@@ -20,9 +20,18 @@ type outcomes struct{ admitted, rejected, degraded, failed int }
 // n of a connection.
 func (g *gateway) hammer(t *testing.T, connections, requests int, write func(conn, n int) request) (total outcomes) {
 	t.Helper()
+	return g.hammerFrom(t, "127.0.0.1", connections, requests, write)
+}
+
+// hammerFrom is hammer from an address.
+func (g *gateway) hammerFrom(
+	t *testing.T, address string, connections, requests int, write func(conn, n int) request,
+) (total outcomes) {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	conns := make([]net.Conn, connections)
 	for i := range conns {
-		conn, err := net.Dial("tcp", g.plain)
+		conn, err := dialer.DialContext(t.Context(), "tcp", g.plain)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,29 +10,65 @@ import (
 )
 
 // maxKeys is the number of keys that fit into the flooded zone.
-const maxKeys = 1000
+const maxKeys = 100
 
-// Keys at their limit fill a zone in memory. New keys are still admitted.
+// floodZone fills a zone with keys of one address that are at their limit, which is 2, and sends many
+// more. It checks that keys of other addresses are still admitted, and a key not above its limit.
+func floodZone(t *testing.T, g *gateway) {
+	t.Helper()
+	const conns, keys, addresses, paying = 10, 1000, 10, 10
+	key := func(key ...any) request { return get("/", field{"X-Api-Key", fmt.Sprint(key...)}) }
+	g.hammerFrom(t, "127.0.0.2", conns, 2*keys, func(conn, n int) request { return key("flood", conn, "-", n/2) })
+	admitted, same := 0, 0
+	for n := range addresses {
+		address := fmt.Sprint("127.0.1.", 1+n)
+		load := g.hammerFrom(t, address, 1, paying, func(_, i int) request { return key("paying", n, "-", i) })
+		admitted += load.admitted + load.degraded
+		load = g.hammerFrom(t, address, 1, 1, func(int, int) request { return key("same") })
+		same += load.admitted + load.degraded
+	}
+	if admitted < addresses*paying*9/10 {
+		t.Errorf("%d of %d keys of other addresses were admitted, want 90 %%", admitted, addresses*paying)
+	}
+	if same > 2 {
+		t.Errorf("%d requests of one key were admitted, want at most 2", same)
+	}
+	if load := g.hammerFrom(t, "127.0.0.2", 1, paying, func(_, n int) request { return key("more", n) }); load.rejected != paying {
+		t.Errorf("%d later keys of the flood: %+v, want them rejected", paying, load)
+	}
+}
+
+// floodedZone is the zone that floodZone floods.
+var floodedZone = fmt.Sprintf(`rate_limit {
+	zone key {
+		key {http.request.header.X-Api-Key}
+		limit 2/1h
+		max_keys %d
+	}
+}`, maxKeys)
+
+// Keys at their limit fill a zone in memory. New keys of others are still admitted.
 func TestFullZoneAdmitsNewKeys(t *testing.T) {
-	g := serve(t, fmt.Sprintf(`rate_limit {
-		zone key {
-			key {http.request.header.X-Api-Key}
-			limit %d/1h
-			max_keys %d
-		}
-	}`, limit, maxKeys), hello)
-	g.hammer(t, 20, 2*maxKeys/20*limit, func(conn, n int) request {
-		return get("/", field{"X-Api-Key", fmt.Sprintf("flood-%d-%d", conn, n/limit)})
-	})
+	g := serve(t, floodedZone, hello)
+	floodZone(t, g)
 	const full = "the zone is full of keys at their limit, so new keys share counts: use a larger max_keys"
 	if warnings := g.logged(t, full); len(warnings) != 1 {
 		t.Errorf("warnings that the zone is full = %d, want 1", len(warnings))
 	}
-	const paying = 100
-	load := g.hammer(t, 1, paying, func(_, n int) request { return get("/", field{"X-Api-Key", fmt.Sprint("paying-", n)}) })
-	// The flood has exhausted a quarter of the counts that new keys share.
-	if load.admitted < paying/2 || load.failed > 0 {
-		t.Errorf("%d later keys: %+v, want most of them admitted", paying, load)
+}
+
+// The same while Redis is down, and this node decides by itself.
+func TestFullZoneAdmitsNewKeysInOutage(t *testing.T) {
+	server := redistest.NewServer(t)
+	for _, mode := range []string{"lease", "strict"} {
+		t.Run(mode, func(t *testing.T) {
+			g := serveWith(t, onRedis(mode, "", time.Second, server.Addr), floodedZone, hello)
+			redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, field{"X-Api-Key", mode}).degraded == 0 })
+			server.Kill()
+			defer server.Restart()
+			redistest.Eventually(t, "decisions without Redis", func() bool { return g.one(t, field{"X-Api-Key", "other" + mode}).degraded > 0 })
+			floodZone(t, g)
+		})
 	}
 }
 
