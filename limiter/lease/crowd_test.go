@@ -63,9 +63,12 @@ func TestCrowd(t *testing.T) {
 			t.Errorf("%d takes of a key were admitted, want at most %d", admitted, limit)
 		}
 		time.Sleep(3 * time.Minute)
-		if c := &r.Zone.(*Zone).crowd; c.accounts != nil {
-			t.Errorf("accounts of the crowd after a sweep = %d, want none", len(c.accounts))
+		c := &r.Zone.(*Zone).crowd
+		c.mu.Lock()
+		if n, shares := len(c.accounts), c.shares.Len(); n+shares != 0 {
+			t.Errorf("accounts of the crowd after a sweep = %d, shares = %d, want none", n, shares)
 		}
+		c.mu.Unlock()
 		n.lender.always(lostReply)
 		n.fails(errCut, takeOf(r, "cut", 1))
 	})
