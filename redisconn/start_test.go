@@ -105,8 +105,8 @@ func TestStartWithinDone(t *testing.T) {
 	until(t, "the effect of 50 calls", func() bool { return s.Client().HLen(t.Context(), "chain").Val() == 50 })
 }
 
-// TestStartToHangingPrimary has one call written, which hangs, and others queue behind it until it
-// is too late to send them.
+// TestStartToHangingPrimary has calls written over all connections, which hang, and others queue
+// behind them until it is too late to send these.
 func TestStartToHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
@@ -114,26 +114,31 @@ func TestStartToHangingPrimary(t *testing.T) {
 	q := c.table.Load().queues[0]
 	s.Pause()
 	begin := time.Now()
-	written := startCalls(c, "written", 1)
-	until(t, "a pipeline", func() bool {
+	written := []*started{startCalls(c, "written", 1)}
+	until(t, "a pipeline on each connection", func() bool { // one, unless the first replies took long
 		q.mu.Lock()
-		defer q.mu.Unlock()
-		return q.used.After(begin)
+		left, waits := q.pool.linked-q.pool.out, q.calls.Len() > 0
+		q.mu.Unlock()
+		if left > 0 && !waits {
+			written = append(written, startCalls(c, "written", 1))
+		}
+		return left == 0 && !waits
 	})
 	waiting := startCalls(c, "waiting", 10)
 	until(t, "an open breaker", func() bool { return state(c) == Open })
 	if silent := time.Since(begin); silent < silentTimeouts*defaultTimeout || silent >= detached {
 		t.Errorf("the breaker opened after %v, want after %v, before the connection is closed", silent, silentTimeouts*defaultTimeout)
 	}
-	written.wait(t)
-	waiting.wait(t)
+	for _, all := range append(written, waiting) {
+		all.wait(t)
+		for _, call := range all.calls {
+			if call.Err == nil || call.Reply != nil || call.Incarnation != 0 {
+				t.Errorf("a call to a hanging primary = %v, %v of incarnation %d, want an error", call.Reply, call.Err, call.Incarnation)
+			}
+		}
+	}
 	if took := time.Since(begin); took > 3*detached {
 		t.Errorf("the calls were done after %v, want after about %v", took, 2*detached)
-	}
-	for _, call := range append(written.calls, waiting.calls...) {
-		if call.Err == nil || call.Reply != nil || call.Incarnation != 0 {
-			t.Errorf("a call to a hanging primary = %v, %v of incarnation %d, want an error", call.Reply, call.Err, call.Incarnation)
-		}
 	}
 	s.Resume()
 	ready(t, c, "after")
