@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,25 +25,38 @@ func TestUnreadRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &fakeStore{err: errors.New("down")}
-				var events []string
+				var (
+					mu       sync.Mutex
+					reported []string
+				)
+				report := func(event string) {
+					mu.Lock()
+					defer mu.Unlock()
+					reported = append(reported, event)
+				}
+				events := func() []string {
+					mu.Lock()
+					defer mu.Unlock()
+					return slices.Clone(reported)
+				}
 				w := watcher(t, store, Options{
 					Copy:       tc.kept,
-					OnFailure:  func(error) { events = append(events, "failure") },
-					OnUnread:   func(error) { events = append(events, "unread") },
-					OnRecovery: func() { events = append(events, "recovered") },
+					OnFailure:  func(error) { report("failure") },
+					OnUnread:   func(error) { report("unread") },
+					OnRecovery: func() { report("recovered") },
 				})
 				if w.Known() {
 					t.Error("rules are known before anything was read")
 				}
 				pass(time.Second)
-				if w.Known() != tc.known || slices.Contains(events, "unread") == tc.known {
-					t.Errorf("after a second, known = %v and events = %q, want %v", w.Known(), events, tc.known)
+				if w.Known() != tc.known || slices.Contains(events(), "unread") == tc.known {
+					t.Errorf("after a second, known = %v and events = %q, want %v", w.Known(), events(), tc.known)
 				}
 				pass(10 * defaultPoll)
 				store.set(func() { store.err = nil })
 				pass(defaultPoll)
-				if !w.Known() || !slices.Equal(events, tc.events) {
-					t.Errorf("in the end, known = %v and events = %q, want %q", w.Known(), events, tc.events)
+				if !w.Known() || !slices.Equal(events(), tc.events) {
+					t.Errorf("in the end, known = %v and events = %q, want %q", w.Known(), events(), tc.events)
 				}
 			})
 		})
