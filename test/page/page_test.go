@@ -21,7 +21,7 @@ import (
 var screenshots = flag.String("screenshots", "", "the directory that gets pictures of the page, for the documents")
 
 // hostile is a key that is markup, turns around what follows, and hides a space.
-const hostile = `<img src=x onerror="window.hacked=1">` + "\u202eevil\u200b"
+const hostile = `<img src=x onerror="window.hacked=1">` + "\u202e\u200bevil"
 
 // An operator finds out why a key is rejected, gives it another limit, takes that back, and changes
 // their mind. All nodes follow.
