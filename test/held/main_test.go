@@ -14,12 +14,16 @@ import (
 
 func TestMain(m *testing.M) { nodetest.Main(m) }
 
+// options are those of a node that takes HTTP/2 without TLS, too: they end the block of rate_limit, and
+// begin another one.
+const options = "defaults {\n\theaders all\n}\n}\nservers {\n\tprotocols h1 h2c"
+
 // nodeBefore starts a node with a zone z before an upstream.
 func nodeBefore(t *testing.T, zone string, upstream http.HandlerFunc) *nodetest.Node {
 	t.Helper()
 	server := httptest.NewServer(upstream)
 	t.Cleanup(server.Close)
-	return nodetest.Start(t, "defaults {\n\theaders all\n}", "route {\nrate_limit {\nzone z {\n"+zone+"\n}\n}\nreverse_proxy "+server.Listener.Addr().String()+"\n}")
+	return nodetest.Start(t, options, "route {\nrate_limit {\nzone z {\n"+zone+"\n}\n}\nreverse_proxy "+server.Listener.Addr().String()+"\n}")
 }
 
 // opened returns a connection on which text was sent. It is closed when the test ends.

@@ -128,7 +128,7 @@ func StartAll(t *testing.T, size int, options, site string) []*Node {
 func (n *Node) write(options, site string) {
 	n.t.Helper()
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tshutdown_delay %v\n"+
-		"\tservers {\n\t\tprotocols h1 h2c\n\t}\n\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, redistest.Port(n.Addr), site)
+		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, redistest.Port(n.Addr), site)
 	if err := os.WriteFile(n.Config, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
