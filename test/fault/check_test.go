@@ -19,6 +19,11 @@ type result struct {
 	transitions []transition
 	before      resources
 	after       resources
+
+	// awaited reports that after is what is left when all that the fault has caused had time to end.
+	// Connections that slow replies have made necessary stay open for ten seconds and more. So only
+	// the matrix waits after each fault. Otherwise fleet.suffer does, once.
+	awaited bool
 }
 
 // Resources are what nodes have open, all together.
@@ -174,10 +179,6 @@ const (
 // seconds, until it next looks which servers are.
 const endsWithin = 30 * time.Second
 
-// keepsFormer reports whether nodes still keep what is for a server that is no longer a primary.
-// fleet.suffer checks that it ends.
-func (r *result) keepsFormer() bool { return r.promotes && !*matrix }
-
 // violations returns what a fault has done that it must not. late are those that a machine may
 // cause which is late, as Redis then looks slow or silent to a node.
 func (r *result) violations() (wrong, late []string) {
@@ -190,7 +191,7 @@ func (r *result) violations() (wrong, late []string) {
 	refuse(&wrong, f.failed > 0, "%d requests failed, want none", f.failed)
 	refuse(&wrong, f.exact > endedWithin && r.late < opensWithin,
 		"requests were not decided exactly for %v after the end, and longer", f.exact)
-	refuse(&wrong, r.after.leaks(r.before) && !r.keepsFormer(), "%+v are left, want %+v", r.after, r.before)
+	refuse(&wrong, r.awaited && r.after.leaks(r.before), "%+v are left, want %+v", r.after, r.before)
 
 	// What this process notices too late looks slow, and so does what Caddy does.
 	busy := slack + 3*r.late

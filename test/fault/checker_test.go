@@ -18,6 +18,7 @@ func observed() *result {
 		keys:      []tightKey{{"fresh", 0}, {"other", 1}},
 		before:    resources{60, 36},
 		after:     resources{62, 36},
+		awaited:   true,
 		late:      time.Millisecond,
 	}
 	for node := range size {

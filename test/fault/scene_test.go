@@ -138,7 +138,8 @@ func (s *scene) settle(r *result) {
 	}
 	samples, _ := s.load.taken()
 	r.samples = append(r.samples, samples...)
-	if r.after = s.left(); !r.keepsFormer() {
+	if r.after = s.left(); *matrix {
+		r.awaited = true
 		r.after = s.awaitEnds(r.before)
 	}
 }
