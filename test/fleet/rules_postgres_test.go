@@ -15,8 +15,11 @@ func TestNodesStartWithoutPostgres(t *testing.T) {
 	server := pgtest.NewServer(t)
 	options := "rules postgres " + server.URL("postgres")
 	n := nodetest.Start(t, options, nodetest.UserSite("2/24h"))
-	n.MustAsk("POST", "access", `{"action": "deny", "address": "127.0.0.1"}`)
-	n.MustGet(403, "/", "X-Api-Key: a")
+	n.Await("the configuration to run, and PostgreSQL", func() bool {
+		status, _ := n.Ask("POST", "access", `{"action": "deny", "address": "127.0.0.1"}`)
+		return status == 201
+	})
+	n.AwaitStatus(403, "a")
 	n.Await("the copy", func() bool {
 		files, _ := filepath.Glob(n.Storage + "/rate_limit/rules_copies/*/versions.json")
 		return len(files) == 1
@@ -25,18 +28,19 @@ func TestNodesStartWithoutPostgres(t *testing.T) {
 	server.Kill()
 
 	n.Restart()
-	n.MustGet(403, "/", "X-Api-Key: a")
-	n.MustAsk("GET", "health/ready", "")
-	if line := "those of the copy in Caddy's storage are in force"; !strings.Contains(n.Logged(), line) {
-		t.Errorf("the log does not say that %s", line)
-	}
+	n.AwaitStatus(403, "a")
+	n.Await("readiness, by the copy", func() bool {
+		status, _ := n.Ask("GET", "health/ready", "")
+		return status == 200 && strings.Contains(n.Logged(), "those of the copy in Caddy's storage are in force")
+	})
 
 	fresh := nodetest.Start(t, options, nodetest.UserSite("2/24h"))
 	fresh.MustGet(200, "/", "X-Api-Key: a")
 	const remedy = "use a PostgreSQL that runs"
-	if status, answer := fresh.Ask("GET", "health/ready", ""); status != 503 || !strings.Contains(answer, `"unread_rules":[{"store":"postgres"`) {
-		t.Errorf("without rules, ready is %d %s", status, answer)
-	}
+	fresh.Await("ready to say that no rules were read", func() bool {
+		status, answer := fresh.Ask("GET", "health/ready", "")
+		return status == 503 && strings.Contains(answer, `"unread_rules":[{"store":"postgres"`)
+	})
 	fresh.Await("a line of the log", func() bool { return strings.Contains(fresh.Logged(), "no rules are in force") })
 	for _, command := range []string{"health", "status"} {
 		out, err := nodetest.Command("rate-limit", command, "--address", fresh.Admin).CombinedOutput()
@@ -47,5 +51,8 @@ func TestNodesStartWithoutPostgres(t *testing.T) {
 
 	server.Restart(t)
 	fresh.AwaitStatus(403, "a")
-	fresh.MustAsk("GET", "health/ready", "")
+	fresh.Await("readiness", func() bool {
+		status, _ := fresh.Ask("GET", "health/ready", "")
+		return status == 200
+	})
 }
