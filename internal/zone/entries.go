@@ -235,15 +235,7 @@ func (z *Zone) keysOf(k *rules.Key) (keys [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	templates := []*keytemplate.Template{z.Key}
-	if k.Missing {
-		templates = []*keytemplate.Template{z.cookieKey, z.socketKey}
-		if z.missing.key != nil {
-			templates[0] = z.missing.key
-			templates = append(templates, z.cookieKey)
-		}
-	}
-	for _, t := range templates {
+	for _, t := range z.templatesOf(k) {
 		key, refused := t.KeyOf(string(text))
 		switch {
 		case refused == nil && !slices.ContainsFunc(keys, func(other []byte) bool { return bytes.Equal(other, key) }):
@@ -256,4 +248,15 @@ func (z *Zone) keysOf(k *rules.Key) (keys [][]byte, err error) {
 		return keys, nil
 	}
 	return nil, err
+}
+
+// templatesOf returns the templates that may make the keys that k names, the likeliest first.
+func (z *Zone) templatesOf(k *rules.Key) []*keytemplate.Template {
+	switch {
+	case !k.Missing:
+		return []*keytemplate.Template{z.Key}
+	case z.missing.key == nil:
+		return []*keytemplate.Template{z.cookieKey, z.socketKey}
+	}
+	return []*keytemplate.Template{z.missing.key, z.socketKey, z.cookieKey}
 }

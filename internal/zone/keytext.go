@@ -37,12 +37,16 @@ func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
 // prefix, or of a host. It returns k itself if no request has it.
 func (z *Zone) canonical(k rules.Key) rules.Key {
 	spaces := strings.Trim(k.Text, " \t") != k.Text
-	if !spaces && !slices.ContainsFunc(z.templates, (*keytemplate.Template).Respells) {
+	templates := z.templatesOf(&k)
+	if !spaces && !slices.ContainsFunc(templates, (*keytemplate.Template).Respells) {
 		return k
 	}
 	keys, err := z.keysOf(&k)
 	if err != nil {
 		return k
+	}
+	if text, known := templates[0].TextOf(keys[0]); known && text == k.Text {
+		return k // as most entries are
 	}
 	name, exact := z.nameOf(keys[0])
 	others, _ := z.keysOf(&name)
