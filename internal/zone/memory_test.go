@@ -60,3 +60,19 @@ func TestMemoryBoundsKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestFewerKeysWarnOnce has a zone that is compiled again, with fewer keys. Each warning is there once.
+func TestFewerKeysWarnOnce(t *testing.T) {
+	c := new(config.Zone)
+	if err := json.Unmarshal([]byte(`{"key": "static", "limit": "1000/1m", "algorithm": "sliding_window 1000",
+		"endpoints": [{"path": "*", "limit": "10/1m"}]}`), c); err != nil {
+		t.Fatal(err)
+	}
+	z, err := new(Set).New("api", c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if z.Memory == "" || len(z.Warnings) != 1 {
+		t.Errorf("memory = %q, warnings = %q, want some and one", z.Memory, z.Warnings)
+	}
+}

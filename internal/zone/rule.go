@@ -99,9 +99,10 @@ type ruleBuilder struct {
 	warnings []error // see zone
 }
 
-// endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
+// endpoints compiles the endpoints of the zone and, as the last, the rest of the zone. It may be
+// called again, when the zone has fewer keys: see boundMemory.
 func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
-	b.compiled = make(map[ruleSource]*rule)
+	b.compiled, b.warnings = make(map[ruleSource]*rule), nil
 	if err := b.zone.CheckEnforcement(); err != nil {
 		return nil, err
 	}
