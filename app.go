@@ -106,7 +106,9 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.Check(); err != nil {
 		return err
 	}
-	a.requests.Translated, _ = a.App.Translated() // which Check has checked
+	if a.requests.Translated, err = a.Translated(); err != nil {
+		return err
+	}
 	a.noteSettings(&a.App)
 	a.prepareSet()
 	if err := a.provisionZones(); err != nil {

@@ -51,7 +51,7 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 	if err := a.checkNodes(); err != nil {
 		return places["nodes"].WrapErr(err)
 	}
-	if err := a.checkNAT64(); err != nil {
+	if _, err := a.Translated(); err != nil {
 		return places["nat64"].WrapErr(err)
 	}
 	if err := a.checkBreaker(); err != nil {

@@ -221,7 +221,7 @@ func (a *App) Check() error {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkNAT64(), a.checkBreaker(), a.Decisions.check(a.Rules))
+	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkBreaker(), a.Decisions.check(a.Rules))
 }
 
 // MaxNodes is the largest value of App.Nodes.

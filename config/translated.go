@@ -6,11 +6,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 )
 
-func (a *App) checkNAT64() error {
-	_, err := a.Translated()
-	return err
-}
-
 // Translated returns the prefixes of NAT64.
 func (a *App) Translated() (prefixes ipset.Translated, err error) {
 	for _, text := range a.NAT64 {
