@@ -1,8 +1,6 @@
 package evaluate
 
-import (
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-)
+import "github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 // translateClient has the client its IPv4 address, in Caddy's variable of it, if that is written as
 // IPv6: keys, lists and matchers read the address there. restore undoes that, for the handlers that
@@ -13,7 +11,6 @@ func (e *Evaluation) translateClient() (restore func()) {
 	if !ok {
 		return func() {}
 	}
-	vars := e.Vars
-	vars[caddyhttp.ClientIPVarKey] = ipv4
-	return func() { vars[caddyhttp.ClientIPVarKey] = address }
+	e.SentIP = address
+	return e.PutClientIP(ipv4)
 }

@@ -17,6 +17,9 @@ import (
 // query, headers have no spaces around them, methods have no case, and no path is a slash. A zone in the
 // syntax of caddy-ratelimit matches as Caddy does, and no more.
 func (z *Zone) matches(r *Request, sets caddyhttp.MatcherSets) (bool, error) {
+	if z.Legacy && r.SentIP != "" {
+		defer r.PutClientIP(r.SentIP)()
+	}
 	matches, err := sets.AnyMatchWithError(r.HTTP)
 	if matches || err != nil || z.Legacy {
 		return matches, err

@@ -18,6 +18,8 @@ type Request struct {
 	Repl *caddy.Replacer
 	Vars map[string]any // Caddy's variables of the request; nil: there are none
 
+	SentIP string // the address of the client as it came, while Vars have its IPv4 address; "": Vars have it
+
 	clock time.Time // when this machine's clock was read; zero: it was not
 
 	current  readPath  // the path as it is
@@ -32,6 +34,13 @@ type Request struct {
 
 // mostPlaces is at how many endpoints a request may be: two for each reading.
 const mostPlaces = 2 * pathreading.Most
+
+// PutClientIP makes text the address of the client in Vars. restore undoes that.
+func (r *Request) PutClientIP(text string) (restore func()) {
+	vars, before := r.Vars, r.Vars[caddyhttp.ClientIPVarKey]
+	vars[caddyhttp.ClientIPVarKey] = text
+	return func() { vars[caddyhttp.ClientIPVarKey] = before }
+}
 
 // Time returns an instant of the request, the same each time: to read the clock takes longer than
 // most of what is done for a request.

@@ -78,3 +78,23 @@ func TestPrefixOfTranslator(t *testing.T) {
 	}
 	g.admin("POST", "/rate_limit/explain", `{"uri": "/", "from": "2001:db8:64::c000:201"}`).is(200).says(`"outcome":"rejected","key":"192.0.2.1"`)
 }
+
+// TestLegacyZonesMatchAddressesAsSent has a zone in the syntax of caddy-ratelimit. Its matchers are
+// Caddy's, and read the address as it came.
+func TestLegacyZonesMatchAddressesAsSent(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone old {
+				match {
+					client_ip 64:ff9b::/96
+				}
+				key static
+				events 1
+				window 1h
+			}
+		}
+		respond ok`)
+	g.get("/", from("64:ff9b::c000:201")).is(200)
+	g.get("/", from("64:ff9b::c000:201")).is(429)
+	g.get("/", from("192.0.2.1")).is(200).lacks("X-RateLimit-Limit")
+}
