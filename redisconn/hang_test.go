@@ -123,9 +123,10 @@ func TestHangingPrimary(t *testing.T) {
 func TestAbandonedCallIsNeverSent(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
-	ready(t, c, "k")
+	settled(t, c)
 	s.Pause()
 	written := do(t, c, count, "effects", "written")
+	occupy(t, c, "others")
 	for n := range 5 {
 		calls := make([]*Call, 20)
 		for i := range calls {

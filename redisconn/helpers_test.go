@@ -59,6 +59,21 @@ func ready(t testing.TB, c *Client, key string) {
 	})
 }
 
+// settled waits for c to reach the only primary over as many connections as are to stay open, and
+// returns how many there are.
+func settled(t testing.TB, c *Client) (connections int) {
+	t.Helper()
+	ready(t, c, "ready")
+	q := c.table.Load().queues[0]
+	until(t, "the last of the connections that stay open", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		connections = q.pool.linked
+		return connections == q.pool.workers && connections >= q.pool.wanted()
+	})
+	return connections
+}
+
 // do runs a script.
 func do(t testing.TB, c *Client, script *Script, key string, args ...any) *Call {
 	t.Helper()

@@ -19,7 +19,7 @@ const (
 	surplusFor = 10 * time.Second
 
 	// refusedPool is the time after which another connection is tried when the server has refused
-	// one although others are open.
+	// one although others are open. Until it takes one, they are tried one at a time.
 	refusedPool = time.Second
 )
 
@@ -43,7 +43,7 @@ type pool struct {
 
 	started   time.Time     // when the newest pipeline started
 	roundTrip time.Duration // from write to reply, smoothed; 0: unknown
-	refused   time.Time     // when the server refused one more connection
+	refused   time.Time     // when the server refused one more connection; zero: it has taken one since
 
 	renewed   time.Time // connections that were made before it are to be closed
 	leastFree int       // since checked
@@ -81,7 +81,7 @@ func (p *pool) grows(now time.Time) bool {
 	switch making := p.workers - p.linked; {
 	case p.workers >= p.most || making > 0 && making >= p.linked:
 		return false
-	case p.linked > 0 && now.Sub(p.refused) < refusedPool:
+	case p.linked > 0 && !p.refused.IsZero() && (making > 0 || now.Sub(p.refused) < refusedPool):
 		return false
 	default:
 		return p.workers < p.wanted() || p.free == 0 && p.due(now)

@@ -31,6 +31,23 @@ func startCalls(c *Client, key string, n int) *started {
 	return s
 }
 
+// occupy starts calls of the script count on key until each connection has one under way. There is
+// one connection, unless the first replies took long. The primary must be settled, and paused.
+func occupy(t *testing.T, c *Client, key string) (all []*started) {
+	t.Helper()
+	q := c.table.Load().queues[0]
+	until(t, "a pipeline on each connection", func() bool {
+		q.mu.Lock()
+		left, waits := q.pool.linked-q.pool.out, q.calls.Len() > 0
+		q.mu.Unlock()
+		if left > 0 && !waits {
+			all = append(all, startCalls(c, key, 1))
+		}
+		return left == 0 && !waits
+	})
+	return all
+}
+
 // wait waits until all are done.
 func (s *started) wait(t *testing.T) {
 	t.Helper()
@@ -110,20 +127,10 @@ func TestStartWithinDone(t *testing.T) {
 func TestStartToHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
-	ready(t, c, "k")
-	q := c.table.Load().queues[0]
+	settled(t, c)
 	s.Pause()
 	begin := time.Now()
-	written := []*started{startCalls(c, "written", 1)}
-	until(t, "a pipeline on each connection", func() bool { // one, unless the first replies took long
-		q.mu.Lock()
-		left, waits := q.pool.linked-q.pool.out, q.calls.Len() > 0
-		q.mu.Unlock()
-		if left > 0 && !waits {
-			written = append(written, startCalls(c, "written", 1))
-		}
-		return left == 0 && !waits
-	})
+	written := occupy(t, c, "written")
 	waiting := startCalls(c, "waiting", 10)
 	until(t, "an open breaker", func() bool { return state(c) == Open })
 	if silent := time.Since(begin); silent < silentTimeouts*defaultTimeout || silent >= detached {

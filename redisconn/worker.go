@@ -210,6 +210,7 @@ func (w *worker) connect() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pool.linked++
+	w.pool.refused = time.Time{}
 	w.pool.observe(took)
 	w.regrowLocked(time.Now())
 	return nil
