@@ -15,6 +15,7 @@ type event struct {
 	ImportPath string // instead of Package when a package does not compile
 	Test       string // empty for a package
 	Output     string
+	Elapsed    float64 // s, when a test or a package has ended
 }
 
 // A report prints the events of a run as go test does without -v, and counts tests.
@@ -26,6 +27,7 @@ type report struct {
 	output map[string]*strings.Builder // by package and test, until it has ended
 	ran    map[string]int              // tests that passed or failed, by package
 	skips  []string
+	slow   slowest
 
 	// Tests and subtests. Invariant: passed + failed is the sum of ran.
 	passed, failed, skipped int
@@ -75,6 +77,7 @@ func (r *report) handle(e event) {
 }
 
 func (r *report) endTest(e event, output string) {
+	r.slow.add(e)
 	switch e.Action {
 	case "pass":
 		r.passed++
@@ -123,7 +126,7 @@ func (r *report) endPackage(e event, output string) {
 	}
 }
 
-// close prints the totals. The error says why the run has not passed.
+// close prints the totals, and the tests that took longest. The error says why the run has not passed.
 func (r *report) close() error {
 	var errs []error
 	if len(r.skips) > 0 {
@@ -141,6 +144,6 @@ func (r *report) close() error {
 	if r.broken || r.failed > 0 {
 		errs = append(errs, errors.New("go test failed"))
 	}
-	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
+	fmt.Fprintf(r.w, "%d passed, %d failed, %d skipped\n%s", r.passed, r.failed, r.skipped, r.slow)
 	return errors.Join(errs...)
 }

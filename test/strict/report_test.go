@@ -23,6 +23,14 @@ func TestReport(t *testing.T) {
 			name: "passes", events: pass, mustRun: []string{"m/a"},
 			want: "ok  \tm/a\t0.1s\n1 passed, 0 failed, 0 skipped\n",
 		}, {
+			name: "long tests",
+			events: `{"Action":"pass","Package":"m/a","Test":"TestX","Elapsed":5}
+{"Action":"pass","Package":"m/a","Test":"TestY/one","Elapsed":7}
+{"Action":"pass","Package":"m/a","Test":"TestY","Elapsed":7.4}
+{"Action":"pass","Package":"m/a","Test":"TestZ","Elapsed":4.9}
+`,
+			want: "4 passed, 0 failed, 0 skipped\nslowest: a.TestY 7 s, a.TestX 5 s\n",
+		}, {
 			name: "a package that must run tests ran none", events: pass, mustRun: []string{"m/a", "m/test"},
 			want:    "ok  \tm/a\t0.1s\n1 passed, 0 failed, 0 skipped\n",
 			wantErr: "m/test ran no test",
