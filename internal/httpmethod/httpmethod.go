@@ -44,7 +44,7 @@ func Check(method string) (doubt string, err error) {
 		return "", fmt.Errorf("%q is not a method: use methods such as GET or POST, or none for all", method)
 	}
 	if nearest := spelling.Nearest(method, common); nearest != "" {
-		return "", fmt.Errorf("%s is not a method: did you mean %s?", method, nearest)
+		return "", fmt.Errorf("%s is not a method: use %s, or none for all methods", method, nearest)
 	}
 	return fmt.Sprintf("%s is no method that is registered for HTTP: use GET, POST or another that clients send", method), nil
 }

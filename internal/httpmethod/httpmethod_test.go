@@ -18,8 +18,8 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for method, want := range map[string]string{
-		"GETS": "did you mean GET?", "PSOT": "did you mean POST?", "FETCH": "did you mean PATCH?", "DEL": "did you mean DELETE?",
-		"DELTE": "did you mean DELETE?", "OPTION": "did you mean OPTIONS?", "ANY": "use none", "ALL": "use none",
+		"GETS": "use GET", "PSOT": "use POST", "FETCH": "use PATCH", "DEL": "use DELETE",
+		"DELTE": "use DELETE", "OPTION": "use OPTIONS", "ANY": "use none", "ALL": "use none",
 		"": "such as GET", "GET POST": "such as GET", "GET,POST": "such as GET", "*": "use none",
 	} {
 		if doubt, err := Check(method); err == nil || !strings.Contains(err.Error(), want) {

@@ -151,7 +151,7 @@ func TestNewRefuses(t *testing.T) {
 		{nil, "/a[", "close it"},
 		{[]string{""}, "/a", "use methods such as GET"},
 		{[]string{"GET", "*"}, "/a", "use none for all methods"},
-		{[]string{"gets"}, "/a", "did you mean GET?"},
+		{[]string{"gets"}, "/a", "use GET"},
 		{[]string{"GET POST"}, "/a", "use methods such as GET"},
 		{[]string{"GET,POST"}, "/a", "use methods such as GET"},
 	} {
