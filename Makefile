@@ -21,6 +21,8 @@ build lint vuln fuzz alone unraced timed: export GOGC = 300
 alone unraced timed clients page: export FLEETLIMIT_CADDY = $(CURDIR)/bin/caddy
 strict     = $(GO) run github.com/fleetlimit/fleetlimit/test/strict
 flags      = -vet=off -count=1 -exec 'env -u GOGC'
+# The race detector makes garbage collections dear, so there are fewer.
+race       = -vet=off -count=1 -exec 'env GOGC=400' -race
 # The race detector would sleep for a second at the end of each of its programs.
 export GORACE = atexit_sleep_ms=20
 # Tests that the race detector would disturb, as they count bytes or instants, and those that it slows
@@ -33,9 +35,12 @@ alone    := Load|RealFleet
 programs  ?= 1
 computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench --exclude-dir=test '^func ($(unraced)|$(seeded))' .)))
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
-# one goroutine and compute much.
+# one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
-	./test/adapt ./test/docs ./internal/pathpattern ./internal/keytemplate ./limiter ./sim
+	./test/adapt ./test/docs ./internal/pathpattern ./internal/keytemplate ./limiter ./sim ./sim/traffic ./lua \
+	./internal/explain ./internal/glob ./internal/httpmethod ./internal/keyshare ./internal/logzone ./internal/matchindex \
+	./internal/pathmatch ./internal/reach ./internal/route ./internal/spelling ./internal/subdirective ./internal/tokenusage \
+	./internal/trial
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
 watched    = $(slow) $(filter-out $(slow) $(unwatched) ./test/monitoring,$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))
@@ -66,7 +71,7 @@ unraced: # these only compute, so they take what time others leave
 
 timed:
 	$(strict) -must-run '$(unwatched)' $(flags) -p 4 -shuffle=on $(unwatched)
-	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(flags) -race -p 4 -skip '^($(unraced)|TestRealFleet)' -shuffle=on $(watched)
+	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(race) -p 4 -skip '^($(unraced)|TestRealFleet)' -shuffle=on $(watched)
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 	cd test/page && $(strict) $(flags) -shuffle=on .
 

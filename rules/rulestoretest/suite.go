@@ -327,7 +327,7 @@ func (s *suite) watchEnds() {
 
 // concurrentWriters has writers on three nodes add an override each.
 func (s *suite) concurrentWriters() {
-	const writers = 50
+	const writers = 30
 	stores := make([]rules.Store, 3)
 	for i := range stores {
 		stores[i] = s.open()
