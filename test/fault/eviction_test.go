@@ -63,7 +63,7 @@ func TestFloodAtMaxMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := redis.Client().ConfigSet(t.Context(), "maxmemory", fmt.Sprint(used+600<<10)).Err(); err != nil {
+			if err := redis.Client().ConfigSet(t.Context(), "maxmemory", fmt.Sprint(used+300<<10)).Err(); err != nil {
 				t.Fatal(err)
 			}
 			for round := range rounds {
