@@ -9,7 +9,9 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/trial"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -49,10 +51,10 @@ func (process) Running() adminapi.Running {
 func (process) Starting() bool { return caddy.ActiveContext().Context == nil }
 
 // Readiness implements adminapi.Process.
-func (process) Readiness() adminapi.Readiness { return readiness() }
+func (process) Readiness() api.Readiness { return readiness() }
 
 // Tails implements adminapi.Process.
-func (process) Tails() *adminapi.Tails { return &reports.Tails }
+func (process) Tails() *tail.Decisions { return &reports.Tails }
 
 // Emergency implements adminapi.Process.
 func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }
@@ -90,15 +92,15 @@ func (a *runningApp) Watcher() *rules.Watcher { return a.app.watcher.Watcher }
 func (a *runningApp) StoreName() string { return a.app.store.Name() }
 
 // Mismatches implements adminapi.Running.
-func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
+func (a *runningApp) Mismatches() (all []api.Mismatch) {
 	for _, m := range a.app.store.Mismatches() {
-		all = append(all, adminapi.Mismatch{Zone: m.Zone, Node: m.Node, Settings: m.Settings, Nodes: m.Nodes})
+		all = append(all, api.Mismatch{Zone: m.Zone, Node: m.Node, Settings: m.Settings, Nodes: m.Nodes})
 	}
 	return all
 }
 
 // UntrustedProxy implements adminapi.Running.
-func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy {
+func (a *runningApp) UntrustedProxy() *api.UntrustedProxy {
 	return a.app.requests.UntrustedProxy.Load()
 }
 
@@ -106,15 +108,15 @@ func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy {
 func (a *runningApp) NodeCount() int { return a.app.store.Nodes() }
 
 // Nodes implements adminapi.Running.
-func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
+func (a *runningApp) Nodes(ctx context.Context) (*api.Nodes, error) {
 	store := a.app.store
 	nodes, err := store.ListNodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer := &adminapi.Nodes{Count: store.Nodes(), Self: store.Node(), Nodes: []adminapi.Node{}}
+	answer := &api.Nodes{Count: store.Nodes(), Self: store.Node(), Nodes: []api.Node{}}
 	for _, n := range nodes {
-		node := adminapi.Node{Name: n.Name}
+		node := api.Node{Name: n.Name}
 		if store.Leases() != nil {
 			node.SeenAgo = n.Seen.String()
 		}
@@ -127,7 +129,7 @@ func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
 func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.Keys(&key) }
 
 // Inspect implements adminapi.Running.
-func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
+func (a *runningApp) Inspect(ctx context.Context, zone string, r *api.InspectRequest) (*api.Inspection, error) {
 	return a.Snapshot.Inspect(ctx, a.app.store, zone, r)
 }
 
@@ -137,8 +139,8 @@ func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []
 }
 
 // Top implements adminapi.Running.
-func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery) (*adminapi.Top, error) {
-	view, fleet := usage.TopOf(zone), (*adminapi.TopFleet)(nil)
+func (a *runningApp) Top(ctx context.Context, zone string, q *api.TopQuery) (*api.Top, error) {
+	view, fleet := usage.TopOf(zone), (*api.TopFleet)(nil)
 	if q.Fleet {
 		views := []topkeys.View{view}
 		tops, nodes, err := a.app.store.Tops(ctx, zone)
@@ -150,7 +152,7 @@ func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery)
 				views = append(views, other)
 			}
 		}
-		view, fleet = topkeys.MergeViews(views), &adminapi.TopFleet{Nodes: nodes, Answered: len(views)}
+		view, fleet = topkeys.MergeViews(views), &api.TopFleet{Nodes: nodes, Answered: len(views)}
 	}
 	top := a.Snapshot.Top(zone, q, &view)
 	top.Node, top.Fleet = a.app.store.Node(), fleet
@@ -158,7 +160,7 @@ func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery)
 }
 
 // Try implements adminapi.Running.
-func (a *runningApp) Try(zone string, q *adminapi.TryRequest) (*adminapi.Trial, error) {
+func (a *runningApp) Try(zone string, q *api.TryRequest) (*api.Trial, error) {
 	used := usage.Find(zone)
 	if used == nil {
 		return nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone)
@@ -172,7 +174,7 @@ func (a *runningApp) Try(zone string, q *adminapi.TryRequest) (*adminapi.Trial, 
 
 // KeyByHash implements adminapi.Running. It looks at all accounts last, of which there may be a
 // million.
-func (a *runningApp) KeyByHash(ctx context.Context, zone, hash string) *adminapi.KnownKey {
+func (a *runningApp) KeyByHash(ctx context.Context, zone, hash string) *api.KnownKey {
 	others := func(yield func([]byte) bool) {
 		tops, _, _ := a.app.store.Tops(ctx, zone) // without an answer, this node knows what it knows
 		for _, top := range tops {
@@ -189,7 +191,7 @@ func (a *runningApp) KeyByHash(ctx context.Context, zone, hash string) *adminapi
 }
 
 // History implements adminapi.Running.
-func (a *runningApp) History(ctx context.Context, zone string, r *adminapi.HistoryRequest) (*adminapi.History, error) {
+func (a *runningApp) History(ctx context.Context, zone string, r *api.HistoryRequest) (*api.History, error) {
 	historian, err := a.Historian(zone, r)
 	if err != nil {
 		return nil, err

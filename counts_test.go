@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -25,7 +25,7 @@ func TestSharedCountIsOne(t *testing.T) {
 		if err != nil || len(counts) != len(want) {
 			t.Errorf("counts of %s = %+v, %v, want those of %q", key, counts, err, want)
 		}
-		request := new(adminapi.InspectRequest)
+		request := new(api.InspectRequest)
 		request.Key = key
 		inspection, err := newRunningApp().Inspect(t.Context(), name, request)
 		if err != nil {
@@ -39,7 +39,7 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("inspected counts of %s = %q, want those of %q", key, inspected, want)
 		}
 		var top []string
-		listed, err := newRunningApp().Top(t.Context(), name, &adminapi.TopQuery{Most: 10})
+		listed, err := newRunningApp().Top(t.Context(), name, &api.TopQuery{Most: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

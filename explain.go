@@ -6,12 +6,12 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/explain"
 )
 
 // Explain implements adminapi.Running.
-func (a *runningApp) Explain(ctx context.Context, asked *adminapi.ExplainRequest) (*adminapi.Explanation, error) {
+func (a *runningApp) Explain(ctx context.Context, asked *api.ExplainRequest) (*api.Explanation, error) {
 	answer, err := explain.Explain(ctx, a.app.http, handlers{a.app}, asked)
 	if err == nil {
 		answer.Version = a.Version.Number
@@ -51,7 +51,7 @@ func (handlers) Hosts(server *caddyhttp.Server) (hosts []string, limited bool) {
 }
 
 // Explain implements explain.Limits.
-func (l handlers) Explain(h caddyhttp.MiddlewareHandler, r *http.Request) (adminapi.ExplainedHandler, explain.Answer) {
+func (l handlers) Explain(h caddyhttp.MiddlewareHandler, r *http.Request) (api.ExplainedHandler, explain.Answer) {
 	e := h.(*Handler).requests.Begin(r)
 	explained, err := e.Explain(l.app.store)
 	return explained, func(w http.ResponseWriter, next caddyhttp.Handler) error {

@@ -10,13 +10,14 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
 // readiness returns the health of this node.
-func readiness() adminapi.Readiness {
+func readiness() api.Readiness {
 	r := stores.Readiness()
 	for _, w := range rulewatch.All() {
 		if !w.Known() {
@@ -24,7 +25,7 @@ func readiness() adminapi.Readiness {
 		}
 	}
 	if caddy.Exiting() {
-		r.Status = adminapi.HealthDraining
+		r.Status = api.HealthDraining
 	}
 	return r
 }
@@ -51,7 +52,7 @@ func (*HealthHandler) CaddyModule() caddy.ModuleInfo {
 
 // Validate checks the configuration.
 func (h *HealthHandler) Validate() error {
-	if h.Probe != "" && !slices.Contains(adminapi.Probes, h.Probe) {
+	if h.Probe != "" && !slices.Contains(api.Probes, h.Probe) {
 		return fmt.Errorf("probe is %q: use live, serving or ready", h.Probe)
 	}
 	return nil
@@ -63,13 +64,13 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 		w.Header().Set("Allow", "GET, HEAD")
 		return caddyhttp.Error(http.StatusMethodNotAllowed, fmt.Errorf("a health check with %s: use GET or HEAD", r.Method))
 	}
-	status := adminapi.HealthOK
-	if h.Probe != adminapi.ProbeLive && draining(r) {
-		status = adminapi.HealthDraining
-	} else if h.Probe != adminapi.ProbeLive && h.Probe != adminapi.ProbeServing {
+	status := api.HealthOK
+	if h.Probe != api.ProbeLive && draining(r) {
+		status = api.HealthDraining
+	} else if h.Probe != api.ProbeLive && h.Probe != api.ProbeServing {
 		status = readiness().Status
 	}
-	adminapi.WriteHealth(w, status, adminapi.Health{Status: status})
+	adminapi.WriteHealth(w, status, api.Health{Status: status})
 	return nil
 }
 
@@ -85,7 +86,7 @@ func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHand
 	case 0:
 	case 1:
 		h.Probe = args[0]
-		if !slices.Contains(adminapi.Probes, h.Probe) {
+		if !slices.Contains(api.Probes, h.Probe) {
 			return nil, helper.Errf("unexpected %q: use `%s`, where a matcher is *, a path that starts with /, or @<name>",
 				h.Probe, usage)
 		}

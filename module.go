@@ -36,7 +36,8 @@
 //	internal/trial      another limit, tried on decisions that internal/recent remembers
 //	internal/rulewatch  where the rules are kept, and who watches them
 //	internal/page       the operator's page; internal/live is what it shows each second
-//	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`
+//	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`, and internal/api
+//	                    has its requests and answers
 //	config              what operators write: settings, JSON and the grammar of Caddyfiles
 //	limiter             limits, takes, decisions and the algorithms; its packages are the stores
 //	rules               limits that change while traffic runs

@@ -12,13 +12,13 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // zonesInUse returns the zones that have counters, without that of emergency mode, which keeps them.
 func zonesInUse() []*usage.Zone {
-	return slices.DeleteFunc(usage.All(), func(z *usage.Zone) bool { return z.Name == adminapi.EmergencyZone })
+	return slices.DeleteFunc(usage.All(), func(z *usage.Zone) bool { return z.Name == api.EmergencyZone })
 }
 
 // These configurations are in JSON, so no Caddyfile parser has checked them.

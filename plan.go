@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
@@ -23,7 +23,7 @@ import (
 )
 
 // Plan implements adminapi.Running.
-func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, error) {
+func (a *runningApp) Plan(ctx context.Context, text []byte) (*api.Plan, error) {
 	planned, err := a.app.compile(text)
 	if err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	if text := planned.ruleStore.LeftBehind(a.app.ruleStore, a.Version); text != "" {
 		lost = append(lost, text)
 	}
-	resets := slices.ContainsFunc(zones, func(z adminapi.PlannedZone) bool { return len(z.Reset) > 0 })
-	return &adminapi.Plan{Zones: zones, Rules: lost, Resets: resets}, nil
+	resets := slices.ContainsFunc(zones, func(z api.PlannedZone) bool { return len(z.Reset) > 0 })
+	return &api.Plan{Zones: zones, Rules: lost, Resets: resets}, nil
 }
 
 // compile compiles the zones of a configuration of Caddy in JSON as Provision does, but loads no
@@ -115,11 +115,11 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) er
 
 // planFrom returns what changes of the zones if a comes in place of old. Those that stay as they are
 // are left out.
-func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.PlannedZone {
+func (a *App) planFrom(old *App, after, before *zone.Snapshot) []api.PlannedZone {
 	sameShared := reflect.DeepEqual(old.Tiers, a.Tiers) && reflect.DeepEqual(old.DefaultSettings(), a.DefaultSettings())
 	zones := after.Plan(before, a.redis.MovedFrom(old.redis))
 	for i := range zones {
-		if z := &zones[i]; z.Change == adminapi.ZoneChanged {
+		if z := &zones[i]; z.Change == api.ZoneChanged {
 			was, is := old.definition(z.Zone), a.definition(z.Zone)
 			if !sameShared || !is.SameAs(was) { // most zones are the same at most reloads
 				z.Settings = old.plannedDefinition(was).Differences(a.plannedDefinition(is))
@@ -129,8 +129,8 @@ func (a *App) planFrom(old *App, after, before *zone.Snapshot) []adminapi.Planne
 			}
 		}
 	}
-	return slices.DeleteFunc(zones, func(z adminapi.PlannedZone) bool {
-		return z.Change == adminapi.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset)+len(z.Masked) == 0
+	return slices.DeleteFunc(zones, func(z api.PlannedZone) bool {
+		return z.Change == api.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset)+len(z.Masked) == 0
 	})
 }
 
@@ -151,7 +151,7 @@ func (a *App) logReload(old *App) {
 	now := time.Now()
 	for _, z := range a.planFrom(old, a.rulesInForce(), old.rulesInForce()) {
 		limits := z.LimitTexts()
-		if used := usage.Find(z.Zone); used != nil && z.Change != adminapi.ZoneRemoved {
+		if used := usage.Find(z.Zone); used != nil && z.Change != api.ZoneRemoved {
 			used.Journal.AddReload(&journal.Reload{Time: now, Change: z.Change, Settings: z.Settings, Limits: limits, Reset: z.Reset})
 		}
 		a.logger.Info("the reload has "+z.Change+" a zone", zap.String("zone", z.Zone), zap.Strings("settings", z.Settings),

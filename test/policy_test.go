@@ -40,7 +40,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/trial",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/recent", module + "/internal/usage",
+			module + "/config", module + "/internal/api", module + "/internal/recent", module + "/internal/usage",
 			module + "/internal/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
 		},
 		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
@@ -109,9 +109,9 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/decisionlog", module + "/internal/ipset",
+			module + "/config", module + "/internal/api", module + "/internal/decisionlog", module + "/internal/ipset",
 			module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
-			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
+			module + "/internal/stores", module + "/internal/tail", module + "/internal/usage", module + "/limiter", module + "/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
 		},
@@ -119,7 +119,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/decisionlog",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/rules/rulestore",
+			module + "/config", module + "/internal/api", module + "/internal/pool", module + "/rules/rulestore",
 		},
 		reason: "what is recorded of a decision is what the admin API says of it; the table is beside the rules",
 	}, {
@@ -132,20 +132,28 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/stores",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/internal/reservation",
+			module + "/config", module + "/internal/api", module + "/internal/pool", module + "/internal/reservation",
 			module + "/limiter/...", module + "/membership", module + "/redisconn",
 		},
 		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
-			module + "/internal/spelling", module + "/internal/strictjson", module + "/internal/tail", module + "/limiter",
+			module + "/internal/api", module + "/internal/spelling", module + "/internal/strictjson", module + "/internal/tail", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
 		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
 	}, {
+		packages: module + "/internal/api",
+		allow:    []string{module + "/limiter", module + "/rules"},
+		reason:   "requests and answers are data: every part may make them, and none serves them",
+	}, {
+		packages: module + "/internal/tail",
+		allow:    []string{module + "/internal/api"},
+		reason:   "whoever hands out decisions knows nothing of who follows them",
+	}, {
 		packages: module + "/internal/live",
-		allow:    []string{module + "/internal/adminapi", module + "/internal/usage", module + "/limiter"},
+		allow:    []string{module + "/internal/adminapi", module + "/internal/api", module + "/internal/usage", module + "/limiter"},
 		reason:   "viewers see what the admin API knows, and counters; what is seen decides nothing",
 	}, {
 		packages: module + "/internal/page",
@@ -158,7 +166,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/command",
 		allow: []string{
-			module + "/internal/adminapi", module + "/internal/logzone", module + "/internal/simpage", module + "/rules", module + "/config",
+			module + "/internal/adminapi", module + "/internal/api", module + "/internal/logzone", module + "/internal/simpage", module + "/rules", module + "/config",
 			module + "/limiter", module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic", "github.com/caddyserver/...",
 			"github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
@@ -189,7 +197,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/emergency",
 		allow: []string{
-			module + "/config", module + "/internal/adminapi", module + "/internal/keytemplate", module + "/internal/response",
+			module + "/config", module + "/internal/api", module + "/internal/keytemplate", module + "/internal/response",
 			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
 			"github.com/caddyserver/caddy/v2",
 		},
@@ -239,7 +247,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/explain",
 		allow: []string{
-			module + "/internal/adminapi", module + "/internal/matchers", module + "/internal/placeholder", module + "/internal/reach",
+			module + "/internal/api", module + "/internal/matchers", module + "/internal/placeholder", module + "/internal/reach",
 			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
@@ -298,7 +306,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
-			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/emergency",
+			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/emergency",
 			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/pace",
 			module + "/internal/recent", module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
 			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
@@ -308,7 +316,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/zone",
 		allow: []string{
-			module + "/config", module + "/internal/adaptive", module + "/internal/adminapi", module + "/internal/glob",
+			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/glob",
 			module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
 			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
 			module + "/internal/pastcharges", module + "/internal/pathmatch", module + "/internal/pathpattern",

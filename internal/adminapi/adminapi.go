@@ -2,13 +2,15 @@
 // changes the rules, and writes answers. What needs the app or a compiled zone is behind [Process]
 // and [Running], which the root package implements. openapi.json describes the whole API.
 //
-// Each resource has a file with its answers and its handlers. The client, the command
-// `caddy rate-limit`, uses the answers, and the defaults and maxima of requests.
+// Each resource has a file with its handlers. Package api has its requests and answers.
 package adminapi
 
 import (
 	"context"
 	_ "embed"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -27,10 +29,10 @@ type Process interface {
 	Starting() bool
 
 	// Readiness returns the health of the stores.
-	Readiness() Readiness
+	Readiness() api.Readiness
 
 	// Tails returns the tails of the decisions.
-	Tails() *Tails
+	Tails() *tail.Decisions
 
 	// Emergency returns the emergency of this process.
 	Emergency() EmergencySwitch
@@ -39,14 +41,14 @@ type Process interface {
 // An EmergencySwitch switches emergency mode on and off.
 type EmergencySwitch interface {
 	// Describe describes the emergency that is on.
-	Describe() Emergency
+	Describe() api.Emergency
 
 	// ParseLimit returns the standard form of a limit for each client address. Its error is a mistake
 	// in the text.
 	ParseLimit(text string) (string, error)
 
 	// Start makes e the emergency of this node alone, and describes it. Its error is a mistake in e.
-	Start(e *rules.Emergency) (Emergency, error)
+	Start(e *rules.Emergency) (api.Emergency, error)
 
 	// End ends the emergency of this node alone. It reports false if that of the rules is on, which it
 	// does not end.
@@ -66,43 +68,43 @@ type Running interface {
 	StoreName() string
 
 	// Mismatches returns the zones that other nodes define differently.
-	Mismatches() []Mismatch
+	Mismatches() []api.Mismatch
 
 	// UntrustedProxy returns the first one that was noticed, nil if there was none.
-	UntrustedProxy() *UntrustedProxy
+	UntrustedProxy() *api.UntrustedProxy
 
 	// NodeCount returns by how many nodes limits are shared.
 	NodeCount() int
 
 	// Nodes lists the nodes. Its error is that the store does not answer.
-	Nodes(ctx context.Context) (*Nodes, error)
+	Nodes(ctx context.Context) (*api.Nodes, error)
 
 	// Zone describes a zone.
-	Zone(name string) Zone
+	Zone(name string) api.Zone
 
 	// Inspect returns what is known of a key. Its error is a mistake in the request.
-	Inspect(ctx context.Context, zone string, r *InspectRequest) (*Inspection, error)
+	Inspect(ctx context.Context, zone string, r *api.InspectRequest) (*api.Inspection, error)
 
 	// Explain returns what would happen to a request. Its error is a mistake in r.
-	Explain(ctx context.Context, r *ExplainRequest) (*Explanation, error)
+	Explain(ctx context.Context, r *api.ExplainRequest) (*api.Explanation, error)
 
 	// Plan returns what a reload with a configuration of Caddy would change. Its error is a mistake in
 	// that.
-	Plan(ctx context.Context, configuration []byte) (*Plan, error)
+	Plan(ctx context.Context, configuration []byte) (*api.Plan, error)
 
 	// Top returns the keys that use a zone most. Its error is that the store does not answer.
-	Top(ctx context.Context, zone string, q *TopQuery) (*Top, error)
+	Top(ctx context.Context, zone string, q *api.TopQuery) (*api.Top, error)
 
 	// Try returns what limits would have done to the requests that are remembered of a zone. Its error
 	// is a mistake in the request.
-	Try(zone string, r *TryRequest) (*Trial, error)
+	Try(zone string, r *api.TryRequest) (*api.Trial, error)
 
 	// History returns what has happened to a zone, or to the key of it that r names otherwise than by its
 	// hash. Its error is a mistake in r.
-	History(ctx context.Context, zone string, r *HistoryRequest) (*History, error)
+	History(ctx context.Context, zone string, r *api.HistoryRequest) (*api.History, error)
 
 	// KeyByHash returns the key of a zone with a hash, nil if this node knows none.
-	KeyByHash(ctx context.Context, zone, hash string) *KnownKey
+	KeyByHash(ctx context.Context, zone, hash string) *api.KnownKey
 
 	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
 	Keys(key rules.Key) ([][]byte, error)
@@ -112,7 +114,7 @@ type Running interface {
 	Doubts(ctx context.Context, key rules.Key, counted bool) []string
 
 	// Overridden returns the limits that the key of an override has with it.
-	Overridden(o *rules.Override) []OverriddenLimit
+	Overridden(o *rules.Override) []api.OverriddenLimit
 
 	// Operation returns a function that does an action to the counts of its key, and completes the
 	// name of the key. Its error is a mistake in the action. That of the function is of the store.

@@ -6,31 +6,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
-
-// EmergencyZone is what responses, logs and metrics call the limit of emergency mode. No zone can
-// have this name.
-const EmergencyZone = "(emergency)"
-
-// What emergency mode is if the request does not say.
-const (
-	DefaultEmergency = "10/1s" // for each address
-	DefaultExpiresIn = "15m"
-)
-
-// An Emergency describes whether emergency mode is on.
-type Emergency struct {
-	Active    bool       `json:"active"`
-	Limit     string     `json:"limit,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	StartedBy string     `json:"started_by,omitempty"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	AllNodes  bool       `json:"all_nodes,omitempty"`
-}
 
 // An emergencyRequest is the body of POST /rate_limit/emergency.
 type emergencyRequest struct {
@@ -44,11 +25,11 @@ const exampleEmergency = `{"limit": "10/1s", "expires_in": "15m", "reason": "flo
 
 // parse returns the emergency that is asked for, which begins at now.
 func (r *emergencyRequest) parse(p Process, now time.Time) (*rules.Emergency, error) {
-	limit, err := p.Emergency().ParseLimit(cmp.Or(r.Limit, DefaultEmergency))
+	limit, err := p.Emergency().ParseLimit(cmp.Or(r.Limit, api.DefaultEmergency))
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "limit: %w", err)
 	}
-	expiresIn, err := caddy.ParseDuration(cmp.Or(r.ExpiresIn, DefaultExpiresIn))
+	expiresIn, err := caddy.ParseDuration(cmp.Or(r.ExpiresIn, api.DefaultExpiresIn))
 	switch {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "expires_in: %q is not a duration: use one such as 15m", r.ExpiresIn)

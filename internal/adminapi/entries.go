@@ -11,14 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
-)
-
-// How many entries of a list of the rules an answer lists.
-const (
-	DefaultEntries = 1000
-	MaxEntries     = 10_000
 )
 
 // An entryResource serves a list of the rules, and its entries by ID. E is the pointer to an entry.
@@ -64,11 +60,11 @@ func (s *entryResource[E]) element() methods {
 // getAll answers GET with the entries from after on, of one zone if the query names it, in the order
 // that it names.
 func (s *entryResource[E]) getAll(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	limit, err := queryInt(r, "limit", DefaultEntries, 1)
+	limit, err := queryInt(r, "limit", api.DefaultEntries, 1)
 	if err != nil {
 		return nil, err
 	}
-	limit = min(limit, MaxEntries)
+	limit = min(limit, api.MaxEntries)
 	v := c.Watcher().Latest()
 	entries, err := sorted(*s.list(v.Document), r.URL.Query().Get("sort"))
 	if err != nil {
@@ -262,7 +258,7 @@ func (s *entryResource[E]) deleteByKey(c Running, w http.ResponseWriter, r *http
 // change writes a version in which apply has changed the list, and returns the entry with an ID as
 // it is then, if there is one. note is that of the version unless the query has one.
 func (s *entryResource[E]) change(c Running, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
-	written E, answer *WrittenVersion, err error,
+	written E, answer *api.WrittenVersion, err error,
 ) {
 	var changed *[]E
 	if r.URL.Query().Has("note") || len(note) > rules.MaxReason { // too long a reason is reported as such
@@ -310,11 +306,11 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 // write answers with an entry, or with what a dry run would change, with the limits that it results
 // in, and with warnings about it.
 func (s *entryResource[E]) write(
-	c Running, w http.ResponseWriter, r *http.Request, status int, written E, answer *WrittenVersion,
+	c Running, w http.ResponseWriter, r *http.Request, status int, written E, answer *api.WrittenVersion,
 ) {
 	var beside struct {
-		Limits   []OverriddenLimit `json:"limits,omitempty"`
-		Warnings []string          `json:"warnings,omitempty"`
+		Limits   []api.OverriddenLimit `json:"limits,omitempty"`
+		Warnings []string              `json:"warnings,omitempty"`
 	}
 	if key := written.OfKey(); key != nil {
 		beside.Warnings = c.Doubts(r.Context(), *key, s.counted)

@@ -1,104 +1,24 @@
 package adminapi
 
 import (
-	"errors"
 	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
-
-// The probes: what a health check asks.
-const (
-	ProbeLive    = "live"
-	ProbeServing = "serving"
-	ProbeReady   = "ready"
-)
-
-// Probes are all of them, the least first.
-var Probes = []string{ProbeLive, ProbeServing, ProbeReady}
-
-// A HealthStatus is what health checks answer.
-type HealthStatus string
-
-// The values of HealthStatus.
-const (
-	HealthOK       HealthStatus = "ok"
-	HealthDegraded HealthStatus = "degraded" // requests are served, but limits may not be exact
-	HealthDraining HealthStatus = "draining" // requests are served, but soon they will not be
-)
-
-// Worse returns the worse of two statuses.
-func (s HealthStatus) Worse(t HealthStatus) HealthStatus {
-	for _, status := range []HealthStatus{HealthDraining, HealthDegraded} {
-		if s == status || t == status {
-			return status
-		}
-	}
-	return HealthOK
-}
-
-// A Readiness is the health of the stores of a node. Those in memory are always healthy, and
-// left out.
-type Readiness struct {
-	Status HealthStatus  `json:"status"`
-	Stores []StoreHealth `json:"stores"`
-
-	// UnreadRules are those that were never read, from their store or a copy: none is in force.
-	UnreadRules []UnreadRules `json:"unread_rules,omitempty"`
-}
-
-// UnreadRules say where rules are that were never read, and why.
-type UnreadRules struct {
-	Store string `json:"store"`
-	Error string `json:"error"`
-}
-
-// AddUnreadRules adds rules of a store that has failed with err; nil: it has not answered yet.
-func (r *Readiness) AddUnreadRules(store string, err error) {
-	if err == nil {
-		err = errors.New("the store has not answered yet")
-	}
-	r.Status = r.Status.Worse(HealthDegraded)
-	r.UnreadRules = append(r.UnreadRules, UnreadRules{store, err.Error()})
-}
-
-// A StoreHealth is the health of a Redis, by its primaries.
-type StoreHealth struct {
-	Store     string          `json:"store"`
-	Status    HealthStatus    `json:"status"`
-	Error     string          `json:"error,omitempty"`
-	Primaries []PrimaryHealth `json:"primaries"`
-}
-
-// A PrimaryHealth is the health of a primary of Redis, as the node sees it.
-type PrimaryHealth struct {
-	Address   string       `json:"address"`
-	Status    HealthStatus `json:"status"`
-	Breaker   string       `json:"breaker"`
-	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
-	Error     string       `json:"error,omitempty"`
-
-	// The memory that it uses, and its maxmemory if it has one. 0: it has not said so lately.
-	MemoryBytes    int64 `json:"memory_bytes,omitempty"`
-	MaxMemoryBytes int64 `json:"max_memory_bytes,omitempty"`
-}
-
-// A Health is what anybody may know about the health.
-type Health struct {
-	Status HealthStatus `json:"status"`
-}
 
 // getLive answers GET /rate_limit/health/live.
 func getLive(_ Process, w http.ResponseWriter, _ *http.Request) error {
-	WriteHealth(w, HealthOK, Health{Status: HealthOK})
+	WriteHealth(w, api.HealthOK, api.Health{Status: api.HealthOK})
 	return nil
 }
 
 // getServing answers GET /rate_limit/health/serving.
 func getServing(p Process, w http.ResponseWriter, _ *http.Request) error {
-	status := HealthOK
-	if p.Readiness().Status == HealthDraining {
-		status = HealthDraining
+	status := api.HealthOK
+	if p.Readiness().Status == api.HealthDraining {
+		status = api.HealthDraining
 	}
-	WriteHealth(w, status, Health{Status: status})
+	WriteHealth(w, status, api.Health{Status: status})
 	return nil
 }
 
@@ -110,9 +30,9 @@ func getReady(p Process, w http.ResponseWriter, _ *http.Request) error {
 }
 
 // WriteHealth answers a health check with 200, or 503 if the status is not ok.
-func WriteHealth(w http.ResponseWriter, status HealthStatus, body any) {
+func WriteHealth(w http.ResponseWriter, status api.HealthStatus, body any) {
 	code := http.StatusOK
-	if status != HealthOK {
+	if status != api.HealthOK {
 		code = http.StatusServiceUnavailable
 	}
 	writeJSON(w, code, body)

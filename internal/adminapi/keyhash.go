@@ -6,22 +6,15 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
-
-// A KnownKey is a key that a node has found by its hash.
-type KnownKey struct {
-	Shown  ShownKey  // as operators may see it
-	Stored string    // the key as the store has it, in base64
-	Name   rules.Key // by which rules can name it; without a text, there is no such name
-}
 
 // hashLength is how many hexadecimal digits a key_hash has.
 const hashLength = 12
 
 // keyByHash returns the key of a zone with a hash, which logs and lists have in place of a key. other
 // reports whether the request names a key in another way, too.
-func keyByHash(ctx context.Context, c Running, zone, hash string, other bool) (*KnownKey, error) {
+func keyByHash(ctx context.Context, c Running, zone, hash string, other bool) (*api.KnownKey, error) {
 	if _, err := hex.DecodeString(hash); err != nil || len(hash) != hashLength {
 		return nil, apiError(http.StatusBadRequest, "key_hash is %q: use the %d digits that logs and lists of keys show", hash, hashLength)
 	}
@@ -35,9 +28,9 @@ func keyByHash(ctx context.Context, c Running, zone, hash string, other bool) (*
 		"that has served it", zone, hash)
 }
 
-// storedByHash puts the key with the hash in place of that, as the store has it. It returns nil if
+// storedByHash puts the key with the hash of n in place of that, as the store has it. It returns nil if
 // there is no hash.
-func (n *ShownKeyName) storedByHash(ctx context.Context, c Running, zone string) (*KnownKey, error) {
+func storedByHash(ctx context.Context, c Running, zone string, n *api.ShownKeyName) (*api.KnownKey, error) {
 	if n.Hash == "" {
 		return nil, nil
 	}

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // A lookupRequest is the body of POST /rate_limit/zones/{zone}/overrides.
 type lookupRequest struct {
-	KeyName
+	api.KeyName
 	Hash string `json:"key_hash"`
 }
 

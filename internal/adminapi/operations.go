@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -11,7 +13,7 @@ import (
 
 // A keysRequest names keys of a zone in the body of a request, so that they are in no log of paths.
 type keysRequest struct {
-	ShownKeyName
+	api.ShownKeyName
 	Keys     []string `json:"keys"`
 	Endpoint string   `json:"endpoint"`
 	Reason   string   `json:"reason"`
@@ -28,7 +30,7 @@ func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysReques
 	if err != nil {
 		return nil, err
 	}
-	if _, err := body.storedByHash(r.Context(), c, zone); err != nil {
+	if _, err := storedByHash(r.Context(), c, zone, &body.ShownKeyName); err != nil {
 		return nil, err
 	}
 	action.Zone, action.Endpoint = zone, body.Endpoint

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
@@ -19,29 +21,19 @@ import (
 )
 
 const (
+	maxTail         = 10 * time.Minute
 	maxTails        = 8    // on a node at once
 	maxTailBuffer   = 1000 // decisions between two flushes
 	tailFlushEvery  = 100 * time.Millisecond
 	exampleFollowed = `{"key": "sk_live_1"}`
+
+	// defaultSample is the part of the decisions that let requests pass; with a key, it is all of them.
+	defaultSample = 0.01
 )
-
-// Tails are live tails of decisions.
-type Tails = tail.List[DecisionFilter, *Decision]
-
-// A DecisionFilter says which decisions a tail has.
-type DecisionFilter struct {
-	Zones, Outcomes []string            // empty: all
-	Keys            map[string][][]byte // by zone, as requests have them; nil: all keys
-	Sample          float64             // the fraction of the requests that pass
-
-	// Address has the clients whose requests are wanted that an address has decided before any zone.
-	// The zero value has none.
-	Address netip.Prefix
-}
 
 // A tailRequest is what a client wants to follow.
 type tailRequest struct {
-	filter   DecisionFilter
+	filter   api.DecisionFilter
 	duration time.Duration
 	limit    int64 // 0: none
 }
@@ -49,7 +41,7 @@ type tailRequest struct {
 // followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node,
 // and POST with one of the decisions about a key.
 func followDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
-	var body KeyName
+	var body api.KeyName
 	ofKey := r.Method == http.MethodPost
 	if ofKey {
 		if err := readJSON(w, r, &body, exampleFollowed); err != nil {
@@ -104,7 +96,7 @@ func keysInZones(c Running, key rules.Key, zones []string) (map[string][][]byte,
 	case len(keys) > 0:
 		return keys, nil
 	case first == nil:
-		first = fmt.Errorf("%s counts no keys of zones: use the name of a zone", EmergencyZone)
+		first = fmt.Errorf("%s counts no keys of zones: use the name of a zone", api.EmergencyZone)
 	}
 	return nil, first
 }
@@ -116,7 +108,7 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tailRequest{filter: DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
+	t := &tailRequest{filter: api.DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
 	t.filter.Sample = defaultSample
 	if r.Method == http.MethodPost {
 		t.filter.Sample = 1 // a key has few requests
@@ -126,7 +118,7 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 			return nil, apiError(http.StatusBadRequest, "%w", err)
 		}
 	}
-	text := cmp.Or(query.Get("for"), DefaultTail)
+	text := cmp.Or(query.Get("for"), api.DefaultTail)
 	t.duration, err = caddy.ParseDuration(text)
 	switch {
 	case err != nil:
@@ -142,13 +134,13 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 func checkTailQuery(c Running, query url.Values) error {
 	zones := c.Schema().Zones()
 	for _, name := range query["zone"] {
-		if name != EmergencyZone && !slices.Contains(zones, name) {
+		if name != api.EmergencyZone && !slices.Contains(zones, name) {
 			return apiError(http.StatusBadRequest, "zone: there is no zone %q: use one of %q", name, zones)
 		}
 	}
 	for _, outcome := range query["outcome"] {
-		if !slices.Contains(Outcomes, outcome) {
-			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("outcome", outcome, Outcomes, nil))
+		if !slices.Contains(api.Outcomes, outcome) {
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("outcome", outcome, api.Outcomes, nil))
 		}
 	}
 	return nil
@@ -170,7 +162,7 @@ func parseSample(text string) (float64, error) {
 // serve writes the decisions as they come, and a line at the end that says why it is one. It
 // collects them for a moment before it writes, so that a flood costs little. What does not fit then
 // is dropped.
-func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request) error {
+func (t *tailRequest) serve(tails *tail.Decisions, w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		startResponse(w, http.StatusOK, mediaJSONLines)
 		return nil
@@ -191,9 +183,9 @@ func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request
 		case <-r.Context().Done():
 			return nil
 		case <-reload:
-			end = EndReload
+			end = api.EndReload
 		case <-over.C:
-			end = EndDuration
+			end = api.EndDuration
 		case <-flush.C:
 		}
 		for range maxTailBuffer { // then it looks at what ends it
@@ -201,17 +193,17 @@ func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request
 			if !ok || lines.err != nil {
 				break
 			}
-			lines.write(DecisionLine{Decision: told})
+			lines.write(api.DecisionLine{Decision: told})
 			if t.limit--; t.limit == 0 {
-				end = EndLimit
+				end = api.EndLimit
 				break
 			}
 		}
-		if n := opened.Dropped(); n > 0 && end != EndLimit {
-			lines.write(DecisionLine{Dropped: n})
+		if n := opened.Dropped(); n > 0 && end != api.EndLimit {
+			lines.write(api.DecisionLine{Dropped: n})
 		}
 		if end != "" {
-			lines.write(DecisionLine{End: end})
+			lines.write(api.DecisionLine{End: end})
 		}
 		lines.flush()
 	}

@@ -13,24 +13,27 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
+
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // A fakeProcess has one zone, and publishes decisions to its tails.
 type fakeProcess struct {
 	Process
-	tails *Tails
+	tails *tail.Decisions
 }
 
-func (p fakeProcess) Tails() *Tails    { return p.tails }
-func (p fakeProcess) Running() Running { return fakeConfiguration{} }
+func (p fakeProcess) Tails() *tail.Decisions { return p.tails }
+func (p fakeProcess) Running() Running       { return fakeConfiguration{} }
 
 // publish publishes n decisions.
 func (p fakeProcess) publish(n int) {
 	for range n {
 		for _, open := range p.tails.All() {
 			if !open.Full() {
-				open.Put(&Decision{Outcome: Rejected})
+				open.Put(&api.Decision{Outcome: api.Rejected})
 			}
 		}
 	}
@@ -124,7 +127,7 @@ func linesOf(t *testing.T, c net.Conn) (decisions, dropped int, end string) {
 // inTime runs f with a server in a time of its own.
 func inTime(t *testing.T, f func(t *testing.T, p fakeProcess, s *pipeServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := fakeProcess{tails: new(Tails)}
+		p := fakeProcess{tails: new(tail.Decisions)}
 		s := newPipeServer(p)
 		f(t, p, s)
 		if err := s.Shutdown(t.Context()); err != nil {

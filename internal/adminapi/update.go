@@ -7,36 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
-
-// A WrittenVersion describes a version that was written, or would be.
-type WrittenVersion struct {
-	Version int64              `json:"version"`
-	Time    time.Time          `json:"time"`
-	Author  string             `json:"author"`
-	Note    string             `json:"note,omitempty"`
-	DryRun  bool               `json:"dry_run,omitempty"`
-	Changes []rules.Difference `json:"changes"`
-
-	// More is how many further changes there are.
-	More int `json:"more,omitempty"`
-
-	// Limits are those that the key of an override would have with it.
-	Limits []OverriddenLimit `json:"limits,omitempty"`
-
-	// Warnings say why it has probably no effect.
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// An OverriddenLimit is a limit that the key of an override has with it.
-type OverriddenLimit struct {
-	Endpoint string `json:"endpoint,omitempty"` // "": the rest of the zone
-	Tier     string `json:"tier,omitempty"`     // if the key may have several
-	Limit    string `json:"limit"`
-	Was      string `json:"was"` // without the override
-}
 
 // maxChanges is how many changes an answer lists.
 const maxChanges = 1000
@@ -47,9 +22,9 @@ func listChanges(changes []rules.Difference) (listed []rules.Difference, more in
 	return listed, len(changes) - len(listed)
 }
 
-func newWrittenVersion(v *rules.Written, dryRun bool) *WrittenVersion {
+func newWrittenVersion(v *rules.Written, dryRun bool) *api.WrittenVersion {
 	listed, more := listChanges(v.Changes)
-	return &WrittenVersion{
+	return &api.WrittenVersion{
 		Version: v.Number, Time: v.Time, Author: v.Author, Note: v.Note, DryRun: dryRun, Changes: listed, More: more,
 	}
 }
@@ -79,7 +54,7 @@ func newChange(r *http.Request, note string) (c rules.Change, err error) {
 // update writes a version with change, in which apply has changed the document. If apply is nil,
 // there are only actions.
 func update(ctx context.Context, c Running, change rules.Change, apply func(*rules.Document) error) (
-	*WrittenVersion, error,
+	*api.WrittenVersion, error,
 ) {
 	if apply != nil {
 		change.Apply = func(d *rules.Document) error {
@@ -104,7 +79,7 @@ func update(ctx context.Context, c Running, change rules.Change, apply func(*rul
 }
 
 // updateFor is update for the client of r. Its errors are for rulesError.
-func updateFor(c Running, r *http.Request, note string, apply func(*rules.Document) error) (*WrittenVersion, error) {
+func updateFor(c Running, r *http.Request, note string, apply func(*rules.Document) error) (*api.WrittenVersion, error) {
 	change, err := newChange(r, note)
 	if err != nil {
 		return nil, err
@@ -134,7 +109,7 @@ func rulesError(err error) error {
 }
 
 // answerWritten returns the answer to a request that has written a version, or would.
-func answerWritten(w http.ResponseWriter, answer *WrittenVersion) any {
+func answerWritten(w http.ResponseWriter, answer *api.WrittenVersion) any {
 	if !answer.DryRun {
 		w.Header().Set("ETag", etag(answer.Version))
 	}

@@ -5,36 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
+
 	"github.com/fleetlimit/fleetlimit/rules"
-)
-
-// A Versions lists versions, the newest first.
-type Versions struct {
-	Versions []*rules.Version `json:"versions"`
-
-	// Next is the value of before that lists further versions. 0: there are none.
-	Next int64 `json:"next,omitempty"`
-}
-
-// A Version is a version with its differences from the one before it.
-type Version struct {
-	*rules.Version
-	Changes []rules.Difference `json:"changes,omitempty"`
-	More    int                `json:"more,omitempty"`
-}
-
-// A Diff has the differences of two versions.
-type Diff struct {
-	From    int64              `json:"from"`
-	To      int64              `json:"to"`
-	Changes []rules.Difference `json:"changes"`
-	More    int                `json:"more,omitempty"`
-}
-
-// How many versions an answer lists.
-const (
-	DefaultVersions = 100
-	MaxVersions     = 1000
 )
 
 // getVersions answers GET /rate_limit/rules/versions.
@@ -43,16 +16,16 @@ func getVersions(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := queryInt(r, "limit", DefaultVersions, 1)
+	limit, err := queryInt(r, "limit", api.DefaultVersions, 1)
 	if err != nil {
 		return nil, err
 	}
-	limit = min(limit, MaxVersions)
+	limit = min(limit, api.MaxVersions)
 	versions, err := c.Watcher().Store().History(r.Context(), before, int(limit))
 	if err != nil {
 		return nil, storeError(err)
 	}
-	answer := Versions{Versions: versions}
+	answer := api.Versions{Versions: versions}
 	if versions == nil {
 		answer.Versions = []*rules.Version{}
 	}
@@ -96,7 +69,7 @@ func getVersion(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer := Version{Version: v}
+	answer := api.Version{Version: v}
 	if v.Number > 0 {
 		// The version before it may be gone: then there is nothing to compare with.
 		if before, err := numbered(r.Context(), c, v.Number-1); err == nil {
@@ -126,7 +99,7 @@ func getRulesDiff(c Running, w http.ResponseWriter, r *http.Request) (any, error
 		}
 		documents[i] = v.Document
 	}
-	answer := Diff{From: from, To: to}
+	answer := api.Diff{From: from, To: to}
 	answer.Changes, answer.More = listChanges(rules.Diff(documents[0], documents[1]))
 	return answer, nil
 }

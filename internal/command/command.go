@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // RateLimit returns the command `caddy rate-limit`, for Caddy to register.
@@ -192,7 +192,7 @@ func (c apiCommand[A]) show(cmd *cobra.Command, isDryRun bool, body []byte, etag
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		_, err = cmd.OutOrStdout().Write(body)
 	} else if isDryRun {
-		err = withAnswer(body, func(v *adminapi.WrittenVersion) { printWrittenVersion(t, v) })
+		err = withAnswer(body, func(v *api.WrittenVersion) { printWrittenVersion(t, v) })
 		printLimits(t, body)
 	} else {
 		err = withAnswer(body, func(answer *A) { c.print(t, answer) })
@@ -223,7 +223,7 @@ func printWarnings(cmd *cobra.Command, body []byte) {
 // printLimits writes the limits that the key of an override has with it, if the answer is about one.
 func printLimits(t *table, body []byte) {
 	var answer struct {
-		Limits []adminapi.OverriddenLimit `json:"limits"`
+		Limits []api.OverriddenLimit `json:"limits"`
 	}
 	if json.Unmarshal(body, &answer) != nil || len(answer.Limits) == 0 || answer.Limits[0].Was == "" {
 		return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // patienceOfCompletion is how long a shell waits for names.
@@ -36,8 +36,8 @@ func completion(names []string) ([]string, cobra.ShellCompDirective) {
 
 // zonesToComplete returns the zones of the configuration, or the one that the arguments or --zone
 // name.
-func zonesToComplete(cmd *cobra.Command, args []string, ofZone bool) []adminapi.Zone {
-	var answer adminapi.Zones
+func zonesToComplete(cmd *cobra.Command, args []string, ofZone bool) []api.Zone {
+	var answer api.Zones
 	_ = json.Unmarshal(ask(cmd, "zones"), &answer)
 	name, _ := cmd.Flags().GetString("zone")
 	if ofZone && len(args) > 0 {
@@ -46,7 +46,7 @@ func zonesToComplete(cmd *cobra.Command, args []string, ofZone bool) []adminapi.
 	if name == "" {
 		return answer.Zones
 	}
-	return slices.DeleteFunc(answer.Zones, func(z adminapi.Zone) bool { return z.Name != name })
+	return slices.DeleteFunc(answer.Zones, func(z api.Zone) bool { return z.Name != name })
 }
 
 // completeZone completes the name of a zone.
@@ -76,7 +76,7 @@ func completeZoneAndTier(cmd *cobra.Command, args []string, toComplete string) (
 // completeTier returns a function that completes the name of a tier. With ofZone, the first argument
 // is the name of a zone.
 func completeTier(ofZone bool) cobra.CompletionFunc {
-	return completeOfLimits(ofZone, func(l *adminapi.EndpointLimits) (names []string) {
+	return completeOfLimits(ofZone, func(l *api.EndpointLimits) (names []string) {
 		for _, t := range l.Tiers {
 			names = append(names, t.Tier)
 		}
@@ -86,11 +86,11 @@ func completeTier(ofZone bool) cobra.CompletionFunc {
 
 // completeEndpoint returns a function that completes an endpoint, as completeTier does a tier.
 func completeEndpoint(ofZone bool) cobra.CompletionFunc {
-	return completeOfLimits(ofZone, func(l *adminapi.EndpointLimits) []string { return []string{l.Endpoint} })
+	return completeOfLimits(ofZone, func(l *api.EndpointLimits) []string { return []string{l.Endpoint} })
 }
 
 // completeOfLimits returns a function that completes what the limits of zones have, but "".
-func completeOfLimits(ofZone bool, namesOf func(*adminapi.EndpointLimits) []string) cobra.CompletionFunc {
+func completeOfLimits(ofZone bool, namesOf func(*api.EndpointLimits) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		for _, z := range zonesToComplete(cmd, args, ofZone) {
 			for i := range z.Limits {

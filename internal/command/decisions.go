@@ -15,7 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -34,11 +34,11 @@ rejections and 1 % of what passes. A reload of Caddy does not end it.` + keyHelp
 	keyFlags(f)
 	f.StringArray("zone", nil, "Only the decisions of this zone, or of several")
 	f.StringArray("outcome", nil, "Only decisions with this outcome, or with several")
-	f.String("for", adminapi.DefaultTail, "How long, at most 10m")
+	f.String("for", api.DefaultTail, "How long, at most 10m")
 	f.String("sample", "", "The part of the admitted, allowed and degraded to show, such as 5%")
 	f.Int64("limit", 0, "The most decisions to show")
 	_ = cmd.RegisterFlagCompletionFunc("zone", completeZone) // they fail only without the flags
-	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(adminapi.Outcomes, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(api.Outcomes, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -60,7 +60,7 @@ func runDecisions(cmd *cobra.Command, args []string) error {
 		end, err := lines.copy(resp.Body)
 		_ = resp.Body.Close()
 		left := time.Until(until).Truncate(time.Millisecond)
-		if err != nil || end != adminapi.EndReload || left <= 0 || limit > 0 && lines.decisions >= limit {
+		if err != nil || end != api.EndReload || left <= 0 || limit > 0 && lines.decisions >= limit {
 			return err
 		}
 		// The new configuration has an admin endpoint of its own, unless Caddy stops.
@@ -117,7 +117,7 @@ func (l *decisionLines) copy(from io.Reader) (end string, err error) {
 		case err != nil && err != io.EOF:
 			return "", fmt.Errorf("the connection to the admin endpoint is cut: %w: use the command again", err)
 		}
-		var line adminapi.DecisionLine
+		var line api.DecisionLine
 		if err := json.Unmarshal(text, &line); err != nil {
 			return "", fmt.Errorf("the answer of the admin API is not what is expected: %w: use the same version of Caddy here "+
 				"and there", err)
@@ -133,7 +133,7 @@ func (l *decisionLines) copy(from io.Reader) (end string, err error) {
 }
 
 // show writes a line, whose JSON is text.
-func (l *decisionLines) show(text []byte, line *adminapi.DecisionLine) error {
+func (l *decisionLines) show(text []byte, line *api.DecisionLine) error {
 	switch d := line.Decision; {
 	case l.json:
 		_, err := l.out.Write(text)
@@ -144,7 +144,7 @@ func (l *decisionLines) show(text []byte, line *adminapi.DecisionLine) error {
 	case line.Dropped > 0:
 		_, err := fmt.Fprintf(l.out, "%d decisions are missing here: they came too fast\n", line.Dropped)
 		return err
-	case line.End == adminapi.EndReload:
+	case line.End == api.EndReload:
 		_, err := fmt.Fprintln(l.out, "Caddy loads a configuration, or stops")
 		return err
 	}
@@ -168,14 +168,14 @@ func (l *decisionLines) row(cells ...string) error {
 }
 
 // outcomeText says what became of a request, and why if a count does not say it.
-func outcomeText(d *adminapi.Decision) string {
+func outcomeText(d *api.Decision) string {
 	if d.Reason != "" {
 		return d.Outcome + " (" + d.Reason + ")"
 	}
 	return d.Outcome
 }
 
-func keyText(d *adminapi.Decision) string {
+func keyText(d *api.Decision) string {
 	if d.Key == "" && d.Base64 == "" && d.KeyHash != "" { // it is too long
 		return "hash " + d.KeyHash
 	}
@@ -183,7 +183,7 @@ func keyText(d *adminapi.Decision) string {
 }
 
 // countText says what remains of a limit.
-func countText(d *adminapi.Decision) string {
+func countText(d *api.Decision) string {
 	switch {
 	case d.Limit == nil:
 		return ""
@@ -193,7 +193,7 @@ func countText(d *adminapi.Decision) string {
 	return fmt.Sprintf("%d/%d", *d.Remaining, *d.Limit)
 }
 
-func waitText(d *adminapi.Decision) string {
+func waitText(d *api.Decision) string {
 	if wait := max(d.Wait, d.Waited); wait > 0 {
 		return wait.String()
 	}

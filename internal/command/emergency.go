@@ -6,25 +6,25 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func emergencyCommand() *cobra.Command {
 	const about = `
 Emergency mode is a hard limit for every client address, in front of all zones.
 It ends by itself. By default it is of the one node that is asked.`
-	show := apiCommand[adminapi.Emergency]{
+	show := apiCommand[api.Emergency]{
 		use: "show", short: "Shows whether emergency mode is on", example: "  caddy rate-limit emergency show",
 		request: getting("emergency"),
 		print:   printEmergency,
 	}.command()
-	on := apiCommand[adminapi.Emergency]{
+	on := apiCommand[api.Emergency]{
 		use: "on", short: "Switches emergency mode on, or changes it", long: about,
 		example: `  caddy rate-limit emergency on
   caddy rate-limit emergency on --limit 5/1s --expires-in 1h --reason flood --all-nodes`,
 		flags: func(f *pflag.FlagSet) {
-			f.String("limit", adminapi.DefaultEmergency, "Rate of each client address")
-			f.String("expires-in", adminapi.DefaultExpiresIn, "When it ends, at most 24h")
+			f.String("limit", api.DefaultEmergency, "Rate of each client address")
+			f.String("expires-in", api.DefaultExpiresIn, "When it ends, at most 24h")
 			f.String("reason", "", "Why, for the log")
 			f.Bool("all-nodes", false, "Switch it on at all nodes that share the rules")
 			authorFlag(f)
@@ -35,7 +35,7 @@ It ends by itself. By default it is of the one node that is asked.`
 		},
 		print: printEmergency,
 	}.command()
-	off := apiCommand[adminapi.Emergency]{
+	off := apiCommand[api.Emergency]{
 		use: "off", short: "Switches emergency mode off", long: about,
 		example: `  caddy rate-limit emergency off
   caddy rate-limit emergency off --all-nodes`,
@@ -55,7 +55,7 @@ It ends by itself. By default it is of the one node that is asked.`
 	return newGroup("emergency", "Limits every client address at once", show, on, off)
 }
 
-func printEmergency(t *table, e *adminapi.Emergency) {
+func printEmergency(t *table, e *api.Emergency) {
 	if !e.Active {
 		t.row("emergency", "off")
 		return

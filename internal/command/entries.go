@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -40,7 +40,7 @@ func (c *entryCommands[E]) listCommand() *cobra.Command {
 				f.String("key", "", "Only those of this key, with --zone")
 				keyFlags(f)
 			}
-			f.Int("limit", adminapi.DefaultEntries, fmt.Sprintf("How many, at most %d", adminapi.MaxEntries))
+			f.Int("limit", api.DefaultEntries, fmt.Sprintf("How many, at most %d", api.MaxEntries))
 			f.String("after", "", "Only those after the entry with this ID")
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
@@ -100,7 +100,7 @@ func (c *entryCommands[E]) showCommand() *cobra.Command {
 
 // removeCommand returns the command that removes an entry, by its ID or by its key.
 func (c *entryCommands[E]) removeCommand() *cobra.Command {
-	return apiCommand[adminapi.WrittenVersion]{
+	return apiCommand[api.WrittenVersion]{
 		use: "remove [<id>]", short: "Removes one " + c.noun,
 		long: "Removes one " + c.noun + ", by its ID, or with --zone and --key by its key." + keyHelp,
 		example: "  caddy rate-limit " + c.name + ` remove acme --note "contract ended"

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func explainCommand() *cobra.Command {
-	return apiCommand[adminapi.Explanation]{
+	return apiCommand[api.Explanation]{
 		use: "explain [<method>] <path or address>", short: "Shows what would happen to a request, and why",
 		long: "Shows what would happen to a request: which rate_limit handlers it comes to, which zones limit it,\n" +
 			"and what they would decide now. Nothing is taken, and no other handler runs. With --set, give the\n" +
@@ -72,7 +72,7 @@ func explainRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 	return newRequest(http.MethodPost, "explain", body), nil
 }
 
-func printExplanation(t *table, x *adminapi.Explanation) {
+func printExplanation(t *table, x *api.Explanation) {
 	t.row("request", fmt.Sprintf("%s %s to %s, from %s", x.Request.Method, x.Request.URI, x.Request.Host, x.Request.ClientIP))
 	t.row("server", x.Request.Server)
 	t.row("rules", fmt.Sprintf("version %d", x.Version))
@@ -102,7 +102,7 @@ func printExplanation(t *table, x *adminapi.Explanation) {
 	t.line("\nresponse: %s", responseText(&x.Response))
 }
 
-func printExplainedZone(t *table, z *adminapi.ExplainedZone, uri string) {
+func printExplainedZone(t *table, z *api.ExplainedZone, uri string) {
 	outcome := z.Outcome
 	if !z.Applies {
 		outcome = "does not apply"
@@ -152,12 +152,12 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone, uri string) {
 	}
 	if a := z.Adaptive; a != nil {
 		t.row("    adaptive", fmt.Sprintf("%d requests at once of all keys, of which %d are in flight on this node", a.Limit, a.InFlight))
-	} else if z.Outcome == adminapi.Admitted && len(z.Limits)+len(z.Concurrent) == 0 {
+	} else if z.Outcome == api.Admitted && len(z.Limits)+len(z.Concurrent) == 0 {
 		t.row("    limit", "none here")
 	}
 }
 
-func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
+func printExplainedLimit(t *table, l *api.ExplainedLimit) {
 	if l.Rule.Endpoint != "" {
 		t.row("    endpoint", l.Rule.Endpoint)
 	}
@@ -193,7 +193,7 @@ func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {
 	printExplainedDecision(t, &l.ExplainedDecision, "for ")
 }
 
-func printExplainedConcurrent(t *table, c *adminapi.ExplainedConcurrent) {
+func printExplainedConcurrent(t *table, c *api.ExplainedConcurrent) {
 	if c.Rule.Endpoint != "" {
 		t.row("    endpoint", c.Rule.Endpoint)
 	}
@@ -210,7 +210,7 @@ func printExplainedConcurrent(t *table, c *adminapi.ExplainedConcurrent) {
 	printExplainedDecision(t, &c.ExplainedDecision, "for at most ")
 }
 
-func printExplainedDecision(t *table, d *adminapi.ExplainedDecision, wait string) {
+func printExplainedDecision(t *table, d *api.ExplainedDecision, wait string) {
 	text := d.Outcome
 	if d.Source != "" {
 		text += " by " + d.Source
@@ -229,7 +229,7 @@ func statusText(outcome string, status int) string {
 }
 
 // responseText says what the client gets.
-func responseText(r *adminapi.ExplainedResponse) string {
+func responseText(r *api.ExplainedResponse) string {
 	text := "of " + r.By + at(r.Place)
 	if r.By == "" {
 		text = "empty, as no handler answers"

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func historyCommand() *cobra.Command {
-	return apiCommand[adminapi.History]{
+	return apiCommand[api.History]{
 		use: "history [<key>]", short: "Shows what has happened to a key or a zone",
 		long: `Shows what has happened to a key or a zone, the newest first: limits, overrides,
 tiers and access that were made, changed, ended and expired, resets and added
@@ -33,8 +33,8 @@ author, as Caddy does not say who asks for it.` + keyHelp,
 			f.String("key", "", "The key, if it is no argument; default: the zone with all keys")
 			f.String("zone", "", "Zone; default: all that can have the key")
 			shownKeyFlags(f)
-			f.Int("limit", adminapi.DefaultEvents, "How many events, at most "+strconv.Itoa(adminapi.MaxEvents))
-			f.Int("versions", adminapi.DefaultHistoryVersions, "How many versions of the rules it looks at, at most "+strconv.Itoa(adminapi.MaxEvents))
+			f.Int("limit", api.DefaultEvents, "How many events, at most "+strconv.Itoa(api.MaxEvents))
+			f.Int("versions", api.DefaultHistoryVersions, "How many versions of the rules it looks at, at most "+strconv.Itoa(api.MaxEvents))
 		},
 		request: historyRequest,
 		print:   printHistory,
@@ -55,7 +55,7 @@ func historyRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 	return newRequest(http.MethodPost, "history", body), nil
 }
 
-func printHistory(t *table, h *adminapi.History) {
+func printHistory(t *table, h *api.History) {
 	t.row("zones", strings.Join(h.Zones, ", "))
 	if key := shownKeyCell(&h.ShownKey); key != "" {
 		t.row("key", key)
@@ -95,7 +95,7 @@ func printHistory(t *table, h *adminapi.History) {
 }
 
 // eventText says what has happened, where and how often.
-func eventText(e *adminapi.HistoryEvent) string {
+func eventText(e *api.HistoryEvent) string {
 	text := e.What
 	switch {
 	case e.Until != nil:

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func inspectCommand() *cobra.Command {
-	return apiCommand[adminapi.Inspection]{
+	return apiCommand[api.Inspection]{
 		use: "inspect <zone> [<key>]", short: "Shows what is known of a key",
 		long: "Shows the limits of a key, where they are from, and what it has left." + keyHelp,
 		example: `  caddy rate-limit inspect user sk_live_1
@@ -37,7 +37,7 @@ func inspectCommand() *cobra.Command {
 	}.command()
 }
 
-func printInspection(t *table, i *adminapi.Inspection) {
+func printInspection(t *table, i *api.Inspection) {
 	t.row("zone", i.Zone)
 	t.row("key", cmp.Or(i.Key, i.Base64, i.Stored, i.Shortened))
 	if i.Hash != "" {
@@ -94,7 +94,7 @@ func at(place string) string {
 }
 
 // printNode writes what a node holds of a count.
-func printNode(t *table, n *adminapi.NodeState) {
+func printNode(t *table, n *api.NodeState) {
 	for _, l := range n.Leases {
 		t.row("lease", fmt.Sprintf("%d events until %s", l.Events, cell(l.ExpiresAt)))
 	}
@@ -103,7 +103,7 @@ func printNode(t *table, n *adminapi.NodeState) {
 }
 
 // decidedText says what decides something about a key.
-func decidedText(by *adminapi.DecidedBy) string {
+func decidedText(by *api.DecidedBy) string {
 	if by == nil {
 		return ""
 	}
@@ -115,15 +115,15 @@ func decidedText(by *adminapi.DecidedBy) string {
 }
 
 // tierText says what decides the tier of a key.
-func tierText(by *adminapi.DecidedBy) string {
-	if by != nil && by.Source == adminapi.FromPlaceholder {
+func tierText(by *api.DecidedBy) string {
+	if by != nil && by.Source == api.FromPlaceholder {
 		return "each request decides, by " + by.Placeholder + ": use --tier to show one"
 	}
 	return decidedText(by)
 }
 
 // originTexts says where a limit is from: the widest place first, and the one in force last.
-func originTexts(from []adminapi.Origin) string {
+func originTexts(from []api.Origin) string {
 	texts := make([]string, len(from))
 	for i, o := range from {
 		texts[i] = o.Place + " " + limitText(o.Limit, o.Multiplier) + " (" + o.Source

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 const keyHelp = `
@@ -152,7 +152,7 @@ func usedFlags(f *pflag.FlagSet, names ...string) map[string]any {
 }
 
 func resetCommand() *cobra.Command {
-	return apiCommand[adminapi.WrittenVersion]{
+	return apiCommand[api.WrittenVersion]{
 		use: "reset <zone> [<key>...]", short: "Gives keys their full limits again",
 		long: "Gives keys their full limits again, on all nodes at once." + keyHelp,
 		example: `  caddy rate-limit reset user sk_live_1 --reason "ticket 4711"
@@ -166,7 +166,7 @@ func resetCommand() *cobra.Command {
 }
 
 func addQuotaCommand() *cobra.Command {
-	return apiCommand[adminapi.WrittenVersion]{
+	return apiCommand[api.WrittenVersion]{
 		use: "add-quota <zone> <events> [<key>...]", short: "Gives keys back some of what they have consumed",
 		long: "Gives keys back some of what they have consumed, never more than their full limits:\n" +
 			"for more, add an override." + keyHelp,

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func planCommand() *cobra.Command {
 	failIfReset := false
-	return apiCommand[adminapi.Plan]{
+	return apiCommand[api.Plan]{
 		use: "plan", short: "Shows what a reload would change of the limits",
 		long: "Shows what a reload with the configuration file of --config would change: zones and limits, counts that\n" +
 			"would start from zero, keys that would be above their new limit, and rules that would not be in force\n" +
@@ -36,7 +36,7 @@ func planCommand() *cobra.Command {
 			return r, nil
 		},
 		print: printPlan,
-		ok:    func(answer *adminapi.Plan) bool { return !failIfReset || !answer.Resets },
+		ok:    func(answer *api.Plan) bool { return !failIfReset || !answer.Resets },
 	}.command()
 }
 
@@ -54,7 +54,7 @@ func loadConfig(f *pflag.FlagSet) ([]byte, error) {
 	return text, nil
 }
 
-func printPlan(t *table, p *adminapi.Plan) {
+func printPlan(t *table, p *api.Plan) {
 	if len(p.Zones)+len(p.Rules) == 0 {
 		t.line("no zone, limit, count or rule changes")
 	}

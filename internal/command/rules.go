@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -66,7 +67,7 @@ func rulesPatchCommand() *cobra.Command {
 
 // rulesWriteCommand returns a command that sends a file.
 func rulesWriteCommand(method, use, short, example string) *cobra.Command {
-	cmd := apiCommand[adminapi.WrittenVersion]{
+	cmd := apiCommand[api.WrittenVersion]{
 		use: use, short: short, example: example,
 		long:  short + ". The file is YAML or JSON; - is the standard input.",
 		least: 1, most: 1,
@@ -104,11 +105,11 @@ func readFileOrInput(cmd *cobra.Command, name string) (text []byte, err error) {
 }
 
 func rulesHistoryCommand() *cobra.Command {
-	return apiCommand[adminapi.Versions]{
+	return apiCommand[api.Versions]{
 		use: "history", short: "Lists the versions of the rules, the newest first",
 		example: "  caddy rate-limit rules history --limit 10",
 		flags: func(f *pflag.FlagSet) {
-			f.Int("limit", adminapi.DefaultVersions, fmt.Sprintf("How many, at most %d", adminapi.MaxVersions))
+			f.Int("limit", api.DefaultVersions, fmt.Sprintf("How many, at most %d", api.MaxVersions))
 			f.Int64("before", 0, "Only versions before this one")
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
@@ -116,7 +117,7 @@ func rulesHistoryCommand() *cobra.Command {
 			r.query = usedQuery(cmd.Flags(), "limit", "before")
 			return r, nil
 		},
-		print: func(t *table, answer *adminapi.Versions) {
+		print: func(t *table, answer *api.Versions) {
 			t.row("VERSION", "TIME", "AUTHOR", "NOTE", "WHAT")
 			for _, v := range answer.Versions {
 				t.row(v.Number, v.Time, v.Author, v.Note, cmp.Or(v.Summary, actionsText(v.Actions)))
@@ -142,7 +143,7 @@ func actionsText(actions []rules.Action) string {
 }
 
 func rulesDiffCommand() *cobra.Command {
-	return apiCommand[adminapi.Diff]{
+	return apiCommand[api.Diff]{
 		use: "diff [<from> <to>]", short: "Shows what two versions differ in",
 		long: "Shows what two versions differ in. Default: the version in force, and the one before it.",
 		example: `  caddy rate-limit rules diff
@@ -158,7 +159,7 @@ func rulesDiffCommand() *cobra.Command {
 			}
 			return r, nil
 		},
-		print: func(t *table, answer *adminapi.Diff) {
+		print: func(t *table, answer *api.Diff) {
 			t.line("version %d to %d", answer.From, answer.To)
 			printChanges(t, answer.Changes, answer.More)
 		},
@@ -166,7 +167,7 @@ func rulesDiffCommand() *cobra.Command {
 }
 
 func rulesRollbackCommand() *cobra.Command {
-	return apiCommand[adminapi.WrittenVersion]{
+	return apiCommand[api.WrittenVersion]{
 		use: "rollback <version>", short: "Restores the rules of an older version",
 		long:    "Restores the rules of an older version, as a new version. Version 0 has no rules.",
 		example: `  caddy rate-limit rules rollback 7 --note "the flood is over"`,
@@ -181,7 +182,7 @@ func rulesRollbackCommand() *cobra.Command {
 }
 
 // printWrittenVersion writes a version that was written, or would be.
-func printWrittenVersion(t *table, a *adminapi.WrittenVersion) {
+func printWrittenVersion(t *table, a *api.WrittenVersion) {
 	what := "version"
 	if a.DryRun {
 		what = "dry run: this would be version"

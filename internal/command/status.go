@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func statusCommand() *cobra.Command {
-	cmd := apiCommand[adminapi.Status]{
+	cmd := apiCommand[api.Status]{
 		use: "status", short: "Shows health, rules, nodes and emergency mode",
 		example: `  caddy rate-limit status
   caddy rate-limit status --address unix//run/caddy/admin.sock
@@ -33,7 +33,7 @@ down.`,
 // healthCommand is for monitoring: its exit codes are those that checks have.
 func healthCommand() *cobra.Command {
 	var probe string
-	cmd := apiCommand[adminapi.Status]{
+	cmd := apiCommand[api.Status]{
 		use: "health", short: "Checks whether the node is healthy",
 		long: `
 Checks whether the node is healthy. What that is depends on the probe:
@@ -48,30 +48,30 @@ told, because Caddy does not answer.`,
 		example: `  caddy rate-limit health
   caddy rate-limit health --probe live`,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&probe, "probe", adminapi.ProbeReady, "What healthy is: live, serving or ready")
+			f.StringVar(&probe, "probe", api.ProbeReady, "What healthy is: live, serving or ready")
 		},
 		request: func(*cobra.Command, []string) (*apiRequest, error) {
-			if !slices.Contains(adminapi.Probes, probe) {
-				return nil, fmt.Errorf("--probe is %q: use %s", probe, strings.Join(adminapi.Probes, ", "))
+			if !slices.Contains(api.Probes, probe) {
+				return nil, fmt.Errorf("--probe is %q: use %s", probe, strings.Join(api.Probes, ", "))
 			}
-			if probe == adminapi.ProbeLive {
+			if probe == api.ProbeLive {
 				return getRequest("health/live"), nil // a Caddy that limits nothing has no status
 			}
 			return getRequest("status"), nil
 		},
 		print: printHealth, isCheck: true,
-		ok: func(s *adminapi.Status) bool {
-			return isHealthy(s) || probe == adminapi.ProbeServing && s.Status == adminapi.HealthDegraded
+		ok: func(s *api.Status) bool {
+			return isHealthy(s) || probe == api.ProbeServing && s.Status == api.HealthDegraded
 		},
 	}.command()
-	_ = cmd.RegisterFlagCompletionFunc("probe", cobra.FixedCompletions(adminapi.Probes, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("probe", cobra.FixedCompletions(api.Probes, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func isHealthy(s *adminapi.Status) bool { return s.Status == adminapi.HealthOK }
+func isHealthy(s *api.Status) bool { return s.Status == api.HealthOK }
 
 // printHealth writes the status of a node, and what is wrong.
-func printHealth(t *table, s *adminapi.Status) {
+func printHealth(t *table, s *api.Status) {
 	t.row("status", string(s.Status))
 	for _, store := range s.Stores {
 		if store.Error != "" {
@@ -91,7 +91,7 @@ func printHealth(t *table, s *adminapi.Status) {
 	}
 }
 
-func printStatus(t *table, s *adminapi.Status) {
+func printStatus(t *table, s *api.Status) {
 	printHealth(t, s)
 	if p := s.UntrustedProxy; p != nil {
 		t.row("proxy", fmt.Sprintf("%s sends %s to zone %s: %s", p.Address, p.Header, p.Zone, p.Cause.Text()))
@@ -114,11 +114,11 @@ func printStatus(t *table, s *adminapi.Status) {
 }
 
 func zonesCommand() *cobra.Command {
-	return apiCommand[adminapi.Zones]{
+	return apiCommand[api.Zones]{
 		use: "zones", short: "Lists the limits in force, and where they are from",
 		example: "  caddy rate-limit status zones",
 		request: getting("zones"),
-		print: func(t *table, answer *adminapi.Zones) {
+		print: func(t *table, answer *api.Zones) {
 			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN", "COMPARED WITH")
 			for _, z := range answer.Zones {
 				for _, e := range z.Limits {
@@ -137,7 +137,7 @@ func zonesCommand() *cobra.Command {
 }
 
 // comparedText returns what a limit is compared with, and for which keys.
-func comparedText(z *adminapi.Zone, limit *adminapi.TierLimit) string {
+func comparedText(z *api.Zone, limit *api.TierLimit) string {
 	if limit.Compared == nil {
 		return ""
 	}
@@ -145,11 +145,11 @@ func comparedText(z *adminapi.Zone, limit *adminapi.TierLimit) string {
 }
 
 func nodesCommand() *cobra.Command {
-	return apiCommand[adminapi.Nodes]{
+	return apiCommand[api.Nodes]{
 		use: "nodes", short: "Lists the nodes that share the counts",
 		example: "  caddy rate-limit status nodes",
 		request: getting("nodes"),
-		print: func(t *table, answer *adminapi.Nodes) {
+		print: func(t *table, answer *api.Nodes) {
 			t.row("NODE", "SEEN", "SELF")
 			for _, n := range answer.Nodes {
 				seen, self := "", ""

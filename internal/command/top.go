@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 func topCommand() *cobra.Command {
-	cmd := apiCommand[adminapi.Top]{
+	cmd := apiCommand[api.Top]{
 		use: "top <zone>", short: "Lists the keys that use a zone most",
 		long: `Lists the keys that use a zone most, in events per second of the last 30 to 60
 seconds: those that were taken, those that were rejected, and their sum, the
@@ -32,8 +32,8 @@ name them, unless they are addresses or the configuration has log_key.`,
 		least: 1, most: 1, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
 			endpointFlag(f)
-			f.Int("limit", adminapi.DefaultTop, "How many, at most "+strconv.Itoa(adminapi.MaxTop))
-			f.String("by", adminapi.ByDemand, "What they are sorted by: demand, taken, rejected or utilisation")
+			f.Int("limit", api.DefaultTop, "How many, at most "+strconv.Itoa(api.MaxTop))
+			f.String("by", api.ByDemand, "What they are sorted by: demand, taken, rejected or utilisation")
 			f.Bool("fleet", false, "All nodes")
 			f.Bool("watch", false, "Show them again every two seconds")
 		},
@@ -44,7 +44,7 @@ name them, unless they are addresses or the configuration has log_key.`,
 		},
 		print: printTop,
 	}.command()
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(adminapi.TopOrders, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(api.TopOrders, cobra.ShellCompDirectiveNoFileComp))
 	once := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		watch, _ := cmd.Flags().GetBool("watch")
@@ -76,7 +76,7 @@ func clearScreen(w io.Writer) {
 	}
 }
 
-func printTop(t *table, top *adminapi.Top) {
+func printTop(t *table, top *api.Top) {
 	if f := top.Fleet; f != nil {
 		t.row("nodes", fmt.Sprintf("%d of %d have answered", f.Answered, f.Nodes))
 	} else {
@@ -98,7 +98,7 @@ func printTop(t *table, top *adminapi.Top) {
 	}
 }
 
-func shownKeyCell(k *adminapi.ShownKey) string {
+func shownKeyCell(k *api.ShownKey) string {
 	if k.Shortened != "" {
 		return keyCell(&rules.Key{Text: k.Shortened, Missing: k.Missing})
 	}

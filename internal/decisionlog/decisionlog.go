@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/pool"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
 // A Record is a decision that is recorded.
 type Record struct {
-	*adminapi.Decision
+	*api.Decision
 	Node   string
 	Number uint64 // of the recorder's records
 }

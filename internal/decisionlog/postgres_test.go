@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 	"github.com/fleetlimit/fleetlimit/test/pgtest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -67,8 +67,8 @@ func TestPostgresIsSlowAndGone(t *testing.T) {
 		start := time.Now()
 		for range n {
 			if number++; !r.Full(false) {
-				r.Put(Record{Decision: &adminapi.Decision{
-					Time: start, Zone: "user", Outcome: adminapi.Rejected, Request: adminapi.Request{Path: fmt.Sprint(number)}}})
+				r.Put(Record{Decision: &api.Decision{
+					Time: start, Zone: "user", Outcome: api.Rejected, Request: api.Request{Path: fmt.Sprint(number)}}})
 			}
 		}
 		if took := time.Since(start); took > time.Second {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // A testSink keeps what it is given, and fails or hangs when a test says so.
@@ -100,7 +100,7 @@ func (o *testObserver) is(t *testing.T, recorded, dropped uint64, told string) {
 func put(r *Recorder, n int, repeated bool) {
 	for i := range n {
 		if !r.Full(repeated) {
-			r.Put(Record{Decision: &adminapi.Decision{Zone: fmt.Sprint(i)}})
+			r.Put(Record{Decision: &api.Decision{Zone: fmt.Sprint(i)}})
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
@@ -65,7 +65,7 @@ func (t *table) row(r *Record) rulestore.DecisionRow {
 }
 
 // interval returns a time as an interval; 0 is none.
-func interval(wait adminapi.Wait) *string {
+func interval(wait api.Wait) *string {
 	if wait == 0 {
 		return nil
 	}

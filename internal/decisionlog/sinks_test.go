@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 func TestWaitsOfRow(t *testing.T) {
 	for _, test := range []struct {
-		decision     adminapi.Decision
+		decision     api.Decision
 		wait, waited string
 	}{
-		{adminapi.Decision{}, "", ""},
-		{adminapi.Decision{Wait: adminapi.Wait(1500 * time.Millisecond)}, "1.500000 seconds", ""},
-		{adminapi.Decision{Waited: adminapi.Wait(350 * time.Millisecond)}, "", "0.350000 seconds"},
+		{api.Decision{}, "", ""},
+		{api.Decision{Wait: api.Wait(1500 * time.Millisecond)}, "1.500000 seconds", ""},
+		{api.Decision{Waited: api.Wait(350 * time.Millisecond)}, "", "0.350000 seconds"},
 	} {
 		row := new(table).row(&Record{Decision: &test.decision})
 		if wait, waited := textOf(row.Wait), textOf(row.Waited); wait != test.wait || waited != test.waited {

@@ -12,7 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -71,11 +71,11 @@ func ParseLimit(text string) (*config.Limit, error) {
 
 // countIn compiles the limit of e, whose counts are in a store.
 func (e *emergency) countIn(counts *memstore.Store) error {
-	rule, err := limiter.NewRule(limiter.Rule{Zone: counts.Open(adminapi.EmergencyZone), Limit: e.limit.Compile()})
+	rule, err := limiter.NewRule(limiter.Rule{Zone: counts.Open(api.EmergencyZone), Limit: e.limit.Compile()})
 	if err != nil {
 		return err
 	}
-	e.counts, e.policy = counts, response.NewPolicy(adminapi.EmergencyZone, rule, e.limit)
+	e.counts, e.policy = counts, response.NewPolicy(api.EmergencyZone, rule, e.limit)
 	return nil
 }
 
@@ -103,12 +103,12 @@ func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replace
 }
 
 // describe returns e, which may be nil, as the admin API has it.
-func (e *emergency) describe() adminapi.Emergency {
+func (e *emergency) describe() api.Emergency {
 	if e == nil {
-		return adminapi.Emergency{}
+		return api.Emergency{}
 	}
 	started, expires := e.startedAt.UTC(), e.expiresAt.UTC()
-	return adminapi.Emergency{
+	return api.Emergency{
 		Active: true, Limit: e.limit.String(), Reason: e.reason, StartedBy: e.startedBy,
 		StartedAt: &started, ExpiresAt: &expires, AllNodes: e.rules != nil,
 	}

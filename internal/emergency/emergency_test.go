@@ -12,15 +12,15 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // An observer keeps what it is told.
 type observer struct{ told []string }
 
-func (o *observer) EmergencyOn(e adminapi.Emergency) { o.told = append(o.told, "on "+e.Limit) }
-func (o *observer) EmergencyOff(e adminapi.Emergency, why, by string) {
+func (o *observer) EmergencyOn(e api.Emergency) { o.told = append(o.told, "on "+e.Limit) }
+func (o *observer) EmergencyOff(e api.Emergency, why, by string) {
 	o.told = append(o.told, "off "+e.Limit+" "+why+by)
 }
 func (o *observer) EmergencyWithoutAddress() { o.told = append(o.told, "no address") }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -31,10 +31,10 @@ type Switch struct {
 // An Observer is told what happens in emergency mode, in order. Its methods return at once.
 type Observer interface {
 	// EmergencyOn says that an emergency has begun, or has replaced another one.
-	EmergencyOn(e adminapi.Emergency)
+	EmergencyOn(e api.Emergency)
 
 	// EmergencyOff says why an emergency has ended, and who has ended it, if anybody has.
-	EmergencyOff(e adminapi.Emergency, why, by string)
+	EmergencyOff(e api.Emergency, why, by string)
 
 	// EmergencyWithoutAddress says that a client without an address is not limited, once for each
 	// emergency.
@@ -88,9 +88,9 @@ func (s *Switch) Peek(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 }
 
 // Describe describes the emergency that is on.
-func (s *Switch) Describe() adminapi.Emergency { return s.active(time.Now()).describe() }
+func (s *Switch) Describe() api.Emergency { return s.active(time.Now()).describe() }
 
-// ParseLimit implements adminapi.EmergencySwitch.
+// ParseLimit implements [adminapi.EmergencySwitch].
 func (s *Switch) ParseLimit(text string) (string, error) {
 	limit, err := ParseLimit(text)
 	if err != nil {
@@ -99,19 +99,19 @@ func (s *Switch) ParseLimit(text string) (string, error) {
 	return limit.String(), nil
 }
 
-// Start implements adminapi.EmergencySwitch.
-func (s *Switch) Start(of *rules.Emergency) (adminapi.Emergency, error) {
+// Start implements [adminapi.EmergencySwitch].
+func (s *Switch) Start(of *rules.Emergency) (api.Emergency, error) {
 	e, err := newEmergency(of)
 	if err == nil {
 		err = s.start(e)
 	}
 	if err != nil {
-		return adminapi.Emergency{}, err
+		return api.Emergency{}, err
 	}
 	return e.describe(), nil
 }
 
-// End implements adminapi.EmergencySwitch.
+// End implements [adminapi.EmergencySwitch].
 func (s *Switch) End(by string) bool {
 	e := s.current.Load()
 	if e != nil && e.rules != nil {
@@ -158,7 +158,7 @@ func (s *Switch) start(e *emergency) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.zone.Usage == nil {
-		s.zone.Usage, _ = usage.Acquire(adminapi.EmergencyZone) // as long as the process lives
+		s.zone.Usage, _ = usage.Acquire(api.EmergencyZone) // as long as the process lives
 	}
 	if earlier := s.current.Load(); earlier != nil {
 		if err := e.countIn(earlier.counts); err != nil {
@@ -195,6 +195,3 @@ func (s *Switch) end(e *emergency, why, by string) {
 		_ = s.startOfRules(of) // its limit was right before
 	}
 }
-
-// Interface guard.
-var _ adminapi.EmergencySwitch = (*Switch)(nil)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adaptive"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -94,7 +94,7 @@ func (e *Evaluation) passOverloaded(a *adaptiveZone) {
 	z := a.zone
 	z.Usage.WouldDeny.Add(1)
 	e.publish(report.Decision{
-		Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: a.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
+		Outcome: api.WouldDeny, Zone: z.Usage, Key: a.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
 	})
 	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, a.text, overloaded.Reason, overloaded.Status)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -30,7 +30,7 @@ func (e *Evaluation) takeDryRuns() {
 		}
 		e.addTo(&r.Usage.Top.Rejected, r)
 		e.remember(r)
-		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: r.Status()})
+		e.publish(report.Decision{Outcome: api.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: r.Status()})
 		e.handler.Reports.DryRunRejected(e.subject(), r)
 	}
 }
@@ -69,7 +69,7 @@ func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
 		reason, status = f.Reason, f.Status
 	}
 	z.Usage.WouldDeny.Add(1)
-	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
+	e.publish(report.Decision{Outcome: api.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
 	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, found.Template, reason, status)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -102,7 +102,7 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		return nil
 	case found.Allowed:
 		z.Usage.Allowed.Add(1)
-		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
+		e.publish(report.Decision{Outcome: api.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
 		return nil
 	}
 	if len(found.Charges)+len(found.Concurrent) > 0 {

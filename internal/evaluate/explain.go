@@ -7,7 +7,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -15,10 +15,10 @@ import (
 
 // Explain finds out what Decide would decide, and why. It takes nothing, and neither counts nor logs
 // the request. Answer has to follow.
-func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHandler, err error) {
+func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler, err error) {
 	defer e.translateClient()()
 	e.previews = true
-	x = adminapi.ExplainedHandler{Place: e.handler.Place, Path: e.HTTP.URL.Path, Zones: []adminapi.ExplainedZone{}}
+	x = api.ExplainedHandler{Place: e.handler.Place, Path: e.HTTP.URL.Path, Zones: []api.ExplainedZone{}}
 	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
 	if exempt || denied {
 		x.Access = e.handler.Addresses.Explain(e.HTTP, e.rules)
@@ -28,11 +28,11 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHa
 		x.Status = errorStatus(err)
 		return x, err
 	case exempt:
-		x.Outcome = adminapi.Allowed
+		x.Outcome = api.Allowed
 		return x, nil
 	case denied:
 		e.refused = refused{refusal: deniedAddress}
-		x.Outcome, x.Status = adminapi.Denied, deniedAddress.Status
+		x.Outcome, x.Status = api.Denied, deniedAddress.Status
 		return x, nil
 	}
 	if _, err := e.decideInEmergency(e.handler.App.Emergency.Peek); err != nil {
@@ -52,13 +52,13 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHa
 	case err != nil:
 		x.Status = errorStatus(err)
 	case e.refused.refusal != nil:
-		x.Outcome, x.Status = adminapi.Denied, e.refused.refusal.Status
+		x.Outcome, x.Status = api.Denied, e.refused.refusal.Status
 	case e.denied != nil:
 		x.Outcome, x.Status = outcomeOf(e.denied)
 	default:
-		x.Outcome = adminapi.Admitted
-		if slices.ContainsFunc(x.Zones, func(z adminapi.ExplainedZone) bool { return z.Outcome == adminapi.Queued }) {
-			x.Outcome = adminapi.Queued
+		x.Outcome = api.Admitted
+		if slices.ContainsFunc(x.Zones, func(z api.ExplainedZone) bool { return z.Outcome == api.Queued }) {
+			x.Outcome = api.Queued
 		}
 	}
 	return x, err
@@ -72,7 +72,7 @@ type explainedTake struct {
 }
 
 // decided returns the decision that the take explains.
-func (t *explainedTake) decided(x *adminapi.ExplainedHandler) *adminapi.ExplainedDecision {
+func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision {
 	z := &x.Zones[t.zone]
 	if t.concurrent {
 		return &z.Concurrent[t.limit].ExplainedDecision
@@ -82,7 +82,7 @@ func (t *explainedTake) decided(x *adminapi.ExplainedHandler) *adminapi.Explaine
 
 // explainZones adds what each zone finds in the request, as addTakes does for one. A zone that
 // refuses the request does not hide what those after it find.
-func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
+func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
 	for _, z := range e.handler.Zones {
 		found := &e.reading
 		applies, err := z.Read(&e.Request, e.rules, found)
@@ -93,7 +93,7 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 		}
 		switch {
 		case applies && (err != nil || found.Refusal != nil) && found.DryRun:
-			explained.Outcome = adminapi.WouldDeny
+			explained.Outcome = api.WouldDeny
 			continue
 		case err != nil:
 			if failed == nil && e.refused.refusal == nil {
@@ -101,16 +101,16 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 			}
 			continue
 		case found.Refusal != nil:
-			explained.Outcome = adminapi.Denied
+			explained.Outcome = api.Denied
 			if failed == nil && e.refused.refusal == nil {
 				e.refused = refused{found.Refusal, &z.Zone, found.Template}
 			}
 			continue
 		case found.Allowed:
-			explained.Outcome = adminapi.Allowed
+			explained.Outcome = api.Allowed
 			continue
 		case explained.Applies:
-			explained.Outcome = adminapi.Admitted
+			explained.Outcome = api.Admitted
 		}
 		for i := range found.Charges {
 			limit := &explained.Limits[i]
@@ -131,7 +131,7 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 }
 
 // explainDecisions adds what the takes would decide.
-func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []explainedTake) error {
+func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explainedTake) error {
 	if len(e.results()) > 0 {
 		if _, _, err := e.decideResults(); err != nil {
 			return err
@@ -149,15 +149,15 @@ func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []expl
 	for _, t := range takes {
 		z, d := &x.Zones[t.zone], t.decided(x)
 		if t.dryRun {
-			d.Outcome = adminapi.Admitted
+			d.Outcome = api.Admitted
 			if explainResult(d, &dryRuns[0].result); !dryRuns[0].result.Decision.OK {
-				d.Outcome, z.Outcome = adminapi.WouldReject, adminapi.WouldReject
+				d.Outcome, z.Outcome = api.WouldReject, api.WouldReject
 			}
 			dryRuns = dryRuns[1:]
 			continue
 		}
 		explainResult(d, &results[0])
-		if d.Outcome != adminapi.Admitted && z.Outcome != adminapi.Rejected {
+		if d.Outcome != api.Admitted && z.Outcome != api.Rejected {
 			z.Outcome = d.Outcome
 		}
 		results = results[1:]
@@ -176,7 +176,7 @@ func (e *Evaluation) closeInOutage() {
 }
 
 // explainResult describes a decision.
-func explainResult(d *adminapi.ExplainedDecision, r *response.Result) {
+func explainResult(d *api.ExplainedDecision, r *response.Result) {
 	d.Outcome, _ = outcomeOf(r)
 	counts := r.Policy.Rule != nil || r.IsConcurrent()
 	if counts {
@@ -187,9 +187,9 @@ func explainResult(d *adminapi.ExplainedDecision, r *response.Result) {
 	}
 	switch {
 	case !r.Decision.OK:
-		d.Wait = adminapi.Wait(r.BoundedWait())
+		d.Wait = api.Wait(r.BoundedWait())
 	case r.IsQueued():
-		d.Wait = adminapi.Wait(r.UntilTurn())
+		d.Wait = api.Wait(r.UntilTurn())
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/report"
@@ -33,7 +33,7 @@ type App struct {
 	Traced atomic.Bool
 
 	// UntrustedProxy is the first one that was noticed, nil if there was none.
-	UntrustedProxy atomic.Pointer[adminapi.UntrustedProxy]
+	UntrustedProxy atomic.Pointer[api.UntrustedProxy]
 	edges          edges
 
 	unknownTiers     unknownTiers

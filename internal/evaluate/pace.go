@@ -6,7 +6,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/pace"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -138,7 +138,7 @@ func (e *Evaluation) noteStall(p *pace.Pace) {
 		} else {
 			z.StalledResponses.Add(1)
 		}
-		e.publish(report.Decision{Outcome: adminapi.Denied, Zone: z, Reason: why.Reason, Status: why.Status})
+		e.publish(report.Decision{Outcome: api.Denied, Zone: z, Reason: why.Reason, Status: why.Status})
 	}
 	e.handler.Reports.Refused(e.subject(), nil, nil, why)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -40,7 +40,7 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 	if !known || client != peerAddr(e.HTTP) {
 		return
 	}
-	cause := adminapi.UntrustedPeer
+	cause := api.UntrustedPeer
 	if trusted, _ := caddyhttp.GetVar(e.HTTP.Context(), caddyhttp.TrustedProxyVarKey).(bool); trusted {
 		cause, header = causeOfTrusted(e.HTTP, header)
 	} else if !e.isUntrustedProxy(client) {
@@ -52,7 +52,7 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 	if e.handler.App.UntrustedProxy.Load() != nil {
 		return
 	}
-	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: client.String(), Header: header, Cause: cause}
+	found := &api.UntrustedProxy{Zone: z.Name, Address: client.String(), Header: header, Cause: cause}
 	if e.handler.App.UntrustedProxy.CompareAndSwap(nil, found) {
 		e.handler.Reports.UntrustedProxy(reported(z), found)
 	}
@@ -60,15 +60,15 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 
 // causeOfTrusted returns why Caddy does not know the client of a trusted proxy, and the header that
 // it is about. The request has a header.
-func causeOfTrusted(r *http.Request, header string) (adminapi.ProxyCause, string) {
+func causeOfTrusted(r *http.Request, header string) (api.ProxyCause, string) {
 	if server, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
 		for _, name := range server.ClientIPHeaders {
 			if r.Header.Get(name) != "" {
-				return adminapi.NoClientAddress, name
+				return api.NoClientAddress, name
 			}
 		}
 	}
-	return adminapi.HeaderNotRead, header
+	return api.HeaderNotRead, header
 }
 
 // forwardingHeaders are what proxies and CDNs send.
@@ -112,5 +112,5 @@ func (e *Evaluation) reportExempt() {
 		vars[exemptVar] = true
 	}
 	e.noteExempt()
-	e.publish(report.Decision{Outcome: adminapi.Allowed, Reason: allowedAddress})
+	e.publish(report.Decision{Outcome: api.Allowed, Reason: allowedAddress})
 }

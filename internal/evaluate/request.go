@@ -12,7 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/pace"
 	"github.com/fleetlimit/fleetlimit/internal/report"
@@ -180,15 +180,15 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 	c, list := r.Counters, &r.Usage.Top.Taken
 	outcome, status := outcomeOf(r)
 	switch outcome {
-	case adminapi.Unavailable:
+	case api.Unavailable:
 		c.Unavailable[r.Decision.Source].Add(1)
 		list = &r.Usage.Top.Rejected
-	case adminapi.Rejected:
+	case api.Rejected:
 		c.Rejected[r.Decision.Source].Add(1)
 		list = &r.Usage.Top.Rejected
-	case adminapi.Degraded:
+	case api.Degraded:
 		c.Outage[r.Decision.Source].Add(1)
-	case adminapi.Queued:
+	case api.Queued:
 		c.Queued[r.Decision.Source].Add(1)
 	default:
 		c.Admitted[r.Decision.Source].Add(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddytls"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // sites are the hosts of the limited sites of servers.
@@ -24,8 +24,8 @@ func (s sites) Hosts(server *caddyhttp.Server) ([]string, bool) {
 	return hosts, limited
 }
 
-func (sites) Explain(caddyhttp.MiddlewareHandler, *http.Request) (adminapi.ExplainedHandler, Answer) {
-	return adminapi.ExplainedHandler{}, nil
+func (sites) Explain(caddyhttp.MiddlewareHandler, *http.Request) (api.ExplainedHandler, Answer) {
+	return api.ExplainedHandler{}, nil
 }
 
 func TestEndpoint(t *testing.T) {
@@ -37,22 +37,22 @@ func TestEndpoint(t *testing.T) {
 	one, two := sites{secure: {"a.example"}}, sites{secure: {"a.example", "b.example"}, inner: nil}
 	for _, test := range []struct {
 		limits sites
-		asked  adminapi.ExplainRequest
+		asked  api.ExplainRequest
 		want   string // the server, whether it has TLS, and the request; or a part of the error
 	}{
-		{one, adminapi.ExplainRequest{}, "secure true a.example/"},
-		{one, adminapi.ExplainRequest{URI: "http://c.example/x?y=1"}, "plain false c.example/x?y=1"},
-		{one, adminapi.ExplainRequest{URI: "https://c.example/x"}, "secure true c.example/x"},
-		{one, adminapi.ExplainRequest{URI: "https://c.example/x", Host: "d.example"}, "secure true d.example/x"},
-		{one, adminapi.ExplainRequest{Server: "inner"}, "inner false localhost/"},
-		{one, adminapi.ExplainRequest{Host: "c.example:8081"}, "inner false c.example:8081/"},
-		{one, adminapi.ExplainRequest{Host: "c.example:8082"}, "use one of inner (127.0.0.1:8080-8081), plain (:80), secure (:443)"},
-		{one, adminapi.ExplainRequest{Headers: map[string][]string{"host": {"e.example"}}}, "secure true e.example/"},
-		{two, adminapi.ExplainRequest{}, "several servers could get the request"},
-		{two, adminapi.ExplainRequest{Server: "secure"}, `use a request to one of ["a.example" "b.example"]`},
-		{two, adminapi.ExplainRequest{Server: "inner"}, "inner false localhost/"},
-		{sites{secure: {"*.example"}}, adminapi.ExplainRequest{}, `use a request to one of ["*.example"]`},
-		{nil, adminapi.ExplainRequest{}, "no server with rate_limit gets the request"},
+		{one, api.ExplainRequest{}, "secure true a.example/"},
+		{one, api.ExplainRequest{URI: "http://c.example/x?y=1"}, "plain false c.example/x?y=1"},
+		{one, api.ExplainRequest{URI: "https://c.example/x"}, "secure true c.example/x"},
+		{one, api.ExplainRequest{URI: "https://c.example/x", Host: "d.example"}, "secure true d.example/x"},
+		{one, api.ExplainRequest{Server: "inner"}, "inner false localhost/"},
+		{one, api.ExplainRequest{Host: "c.example:8081"}, "inner false c.example:8081/"},
+		{one, api.ExplainRequest{Host: "c.example:8082"}, "use one of inner (127.0.0.1:8080-8081), plain (:80), secure (:443)"},
+		{one, api.ExplainRequest{Headers: map[string][]string{"host": {"e.example"}}}, "secure true e.example/"},
+		{two, api.ExplainRequest{}, "several servers could get the request"},
+		{two, api.ExplainRequest{Server: "secure"}, `use a request to one of ["a.example" "b.example"]`},
+		{two, api.ExplainRequest{Server: "inner"}, "inner false localhost/"},
+		{sites{secure: {"*.example"}}, api.ExplainRequest{}, `use a request to one of ["*.example"]`},
+		{nil, api.ExplainRequest{}, "no server with rate_limit gets the request"},
 	} {
 		r, err := newRequest(app, test.limits, &test.asked)
 		got := fmt.Sprint(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
 	"github.com/fleetlimit/fleetlimit/internal/reach"
 )
@@ -30,7 +30,7 @@ type Limits interface {
 	Hosts(server *caddyhttp.Server) (hosts []string, limited bool)
 
 	// Explain returns what h would decide about r, and a function that answers it or calls next.
-	Explain(h caddyhttp.MiddlewareHandler, r *http.Request) (adminapi.ExplainedHandler, Answer)
+	Explain(h caddyhttp.MiddlewareHandler, r *http.Request) (api.ExplainedHandler, Answer)
 }
 
 // An Answer answers a request, or hands it on to next.
@@ -38,7 +38,7 @@ type Answer func(w http.ResponseWriter, next caddyhttp.Handler) error
 
 // Explain returns what would happen to a request to one of the servers of app. Its error is a mistake
 // in what was asked. The caller completes the answer by the version of the rules.
-func Explain(ctx context.Context, app *caddyhttp.App, limits Limits, asked *adminapi.ExplainRequest) (*adminapi.Explanation, error) {
+func Explain(ctx context.Context, app *caddyhttp.App, limits Limits, asked *api.ExplainRequest) (*api.Explanation, error) {
 	sent, err := newRequest(app, limits, asked)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Explain(ctx context.Context, app *caddyhttp.App, limits Limits, asked *admi
 type visitor struct {
 	limits Limits
 	sent   *request
-	answer *adminapi.Explanation
+	answer *api.Explanation
 }
 
 // Wants implements reach.Visitor.
@@ -80,7 +80,7 @@ func (v *visitor) Pass(r *http.Request) { v.sent.provideAfter(r) }
 func (v *visitor) describeMissed(trace *reach.Trace) {
 	for _, m := range trace.Missed {
 		place, zones := v.limits.Describe(m.Handler)
-		v.answer.Missed = append(v.answer.Missed, adminapi.MissedHandler{Place: place, Zones: zones, Why: v.why(&m)})
+		v.answer.Missed = append(v.answer.Missed, api.MissedHandler{Place: place, Zones: zones, Why: v.why(&m)})
 	}
 }
 
@@ -130,8 +130,8 @@ func (v *visitor) describeUnknown(trace *reach.Trace) {
 }
 
 // response describes what the client gets.
-func (v *visitor) response(trace *reach.Trace, w *response) adminapi.ExplainedResponse {
-	answer := adminapi.ExplainedResponse{Status: w.status}
+func (v *visitor) response(trace *reach.Trace, w *response) api.ExplainedResponse {
+	answer := api.ExplainedResponse{Status: w.status}
 	switch {
 	case w.status != 0:
 	case trace.Failed != nil:
@@ -158,4 +158,4 @@ func (v *visitor) response(trace *reach.Trace, w *response) adminapi.ExplainedRe
 }
 
 // answers reports whether a handler rejects or refuses the request.
-func answers(h adminapi.ExplainedHandler) bool { return h.Status != 0 }
+func answers(h api.ExplainedHandler) bool { return h.Status != 0 }

@@ -16,7 +16,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
@@ -31,7 +31,7 @@ type request struct {
 }
 
 // newRequest makes the request that is asked for.
-func newRequest(app *caddyhttp.App, limits Limits, asked *adminapi.ExplainRequest) (*request, error) {
+func newRequest(app *caddyhttp.App, limits Limits, asked *api.ExplainRequest) (*request, error) {
 	u, err := url.Parse(cmp.Or(asked.URI, "/"))
 	if err != nil || u.Host == "" && !strings.HasPrefix(cmp.Or(asked.URI, "/"), "/") {
 		return nil, fmt.Errorf("uri: %q is neither a path nor an address: use one such as /export, or https://example.com/export",
@@ -138,15 +138,15 @@ func (r *request) provideAfter(prepared *http.Request) {
 func (r *request) unset() []string { return slices.Sorted(maps.Keys(r.provided)) }
 
 // describe describes the request as the server gets it.
-func (r *request) describe(prepared *http.Request) *adminapi.Explanation {
+func (r *request) describe(prepared *http.Request) *api.Explanation {
 	clientIP, _ := caddyhttp.GetVar(prepared.Context(), caddyhttp.ClientIPVarKey).(string)
 	remoteIP, _, _ := net.SplitHostPort(prepared.RemoteAddr)
-	return &adminapi.Explanation{
-		Request: adminapi.ExplainedRequest{
+	return &api.Explanation{
+		Request: api.ExplainedRequest{
 			Server: r.name, Method: prepared.Method, URI: prepared.RequestURI, Host: prepared.Host, TLS: prepared.TLS != nil,
 			RemoteIP: remoteIP, ClientIP: clientIP,
 		},
-		Handlers: []adminapi.ExplainedHandler{}, Missed: []adminapi.MissedHandler{}, Unknown: []string{},
+		Handlers: []api.ExplainedHandler{}, Missed: []api.MissedHandler{}, Unknown: []string{},
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // ratesOf returns the rates of one zone that admits this number of requests a second.
@@ -46,17 +46,17 @@ func TestHistory(t *testing.T) {
 
 // The figures have the order that the viewers are told.
 func TestOrderOfOutcomes(t *testing.T) {
-	if len(adminapi.Outcomes) != outcomes {
-		t.Fatalf("outcomes = %d, want as many as %v", outcomes, adminapi.Outcomes)
+	if len(api.Outcomes) != outcomes {
+		t.Fatalf("outcomes = %d, want as many as %v", outcomes, api.Outcomes)
 	}
 	z := zoneWithCounts()
 	got, want := read(z), count{}
-	for i, outcome := range adminapi.Outcomes {
+	for i, outcome := range api.Outcomes {
 		want.outcomes[i] = countOf[outcome]
 	}
 	want.sources = [len(want.sources)]uint64{
-		countOf[adminapi.Admitted] + countOf[adminapi.WouldReject], 0, countOf[adminapi.Rejected], 0,
-		countOf[adminapi.Degraded] + countOf[adminapi.Unavailable],
+		countOf[api.Admitted] + countOf[api.WouldReject], 0, countOf[api.Rejected], 0,
+		countOf[api.Degraded] + countOf[api.Unavailable],
 	}
 	if got != want {
 		t.Errorf("counts = %v, want %v", got, want)

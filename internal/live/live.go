@@ -6,7 +6,7 @@ package live
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // How often viewers get something.
@@ -25,8 +25,8 @@ const maxTop = 50
 
 // A Snapshot is what a node knows at an instant.
 type Snapshot struct {
-	Time   int64            `json:"time"` // in milliseconds since 1970
-	Status *adminapi.Status `json:"status,omitempty"`
+	Time   int64       `json:"time"` // in milliseconds since 1970
+	Status *api.Status `json:"status,omitempty"`
 
 	// Error says why there is no status: the running configuration limits nothing.
 	Error string `json:"error,omitempty"`
@@ -44,7 +44,7 @@ type ZoneRates struct {
 
 // A Fleet has the nodes that share the counts.
 type Fleet struct {
-	*adminapi.Nodes
+	*api.Nodes
 
 	Error string `json:"error,omitempty"` // why Redis does not tell
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-const outcomes = 10 // those of adminapi.Outcomes
+const outcomes = 10 // those of api.Outcomes
 
 // Rates are decisions per second: by outcome, and of those that needed a count by source.
 type Rates struct {
@@ -41,7 +41,7 @@ type count struct {
 	sources  [limiter.Sources]uint64
 }
 
-// read reads the counters of a zone. The order of the outcomes is that of adminapi.Outcomes.
+// read reads the counters of a zone. The order of the outcomes is that of api.Outcomes.
 func read(z *usage.Zone) (c count) {
 	decided := z.Sum()
 	for source := range limiter.Sources {

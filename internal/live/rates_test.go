@@ -4,29 +4,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // countOf has a distinct number for each outcome.
 var countOf = map[string]uint64{
-	adminapi.Admitted: 1, adminapi.Rejected: 2, adminapi.Degraded: 4, adminapi.Unavailable: 8, adminapi.Allowed: 16,
-	adminapi.Denied: 32, adminapi.WouldReject: 64, adminapi.WouldDeny: 128, adminapi.Overloaded: 256,
+	api.Admitted: 1, api.Rejected: 2, api.Degraded: 4, api.Unavailable: 8, api.Allowed: 16,
+	api.Denied: 32, api.WouldReject: 64, api.WouldDeny: 128, api.Overloaded: 256,
 }
 
 // zoneWithCounts returns the counters of a zone that has decided as countOf says.
 func zoneWithCounts() *usage.Zone {
 	z := &usage.Zone{Name: "z"}
-	z.Counters("", "").Admitted[limiter.FromStore].Add(countOf[adminapi.Admitted])
-	z.Counters("", "").Rejected[limiter.FromRememberedDenial].Add(countOf[adminapi.Rejected])
-	z.Counters("", "").Outage[limiter.FromOutage].Add(countOf[adminapi.Degraded])
-	z.Counters("", "").Unavailable[limiter.FromOutage].Add(countOf[adminapi.Unavailable])
-	z.Counters("", "").WouldReject[limiter.FromStore].Add(countOf[adminapi.WouldReject])
-	z.Allowed.Add(countOf[adminapi.Allowed])
-	z.Denied.Add(countOf[adminapi.Denied])
-	z.WouldDeny.Add(countOf[adminapi.WouldDeny])
-	z.Overloaded.Add(countOf[adminapi.Overloaded])
+	z.Counters("", "").Admitted[limiter.FromStore].Add(countOf[api.Admitted])
+	z.Counters("", "").Rejected[limiter.FromRememberedDenial].Add(countOf[api.Rejected])
+	z.Counters("", "").Outage[limiter.FromOutage].Add(countOf[api.Degraded])
+	z.Counters("", "").Unavailable[limiter.FromOutage].Add(countOf[api.Unavailable])
+	z.Counters("", "").WouldReject[limiter.FromStore].Add(countOf[api.WouldReject])
+	z.Allowed.Add(countOf[api.Allowed])
+	z.Denied.Add(countOf[api.Denied])
+	z.WouldDeny.Add(countOf[api.WouldDeny])
+	z.Overloaded.Add(countOf[api.Overloaded])
 	return z
 }
 

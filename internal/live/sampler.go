@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
@@ -44,7 +45,7 @@ func (s *sampler) snapshot(now time.Time) *Snapshot {
 func (s *sampler) fleet() *Fleet {
 	c := s.process.Running()
 	if c == nil {
-		return &Fleet{Nodes: &adminapi.Nodes{Nodes: []adminapi.Node{}}}
+		return &Fleet{Nodes: &api.Nodes{Nodes: []api.Node{}}}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), fleetPatience)
 	defer cancel()
@@ -56,11 +57,11 @@ func (s *sampler) fleet() *Fleet {
 }
 
 // top returns the keys that use a zone most, nil if there is no such zone.
-func (s *sampler) top(zone string) *adminapi.Top {
+func (s *sampler) top(zone string) *api.Top {
 	c := s.process.Running()
 	if c == nil || !slices.Contains(c.Schema().Zones(), zone) {
 		return nil
 	}
-	top, _ := c.Top(context.Background(), zone, &adminapi.TopQuery{By: adminapi.ByDemand, Most: maxTop}) // of this node: it never fails
+	top, _ := c.Top(context.Background(), zone, &api.TopQuery{By: api.ByDemand, Most: maxTop}) // of this node: it never fails
 	return top
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // A Stream sends what happens in a process to its viewers.
@@ -42,7 +43,7 @@ func (s *Stream) join(zone string) (v *Viewer, leave func()) {
 	defer s.mu.Unlock()
 	since := time.Now().Add(-time.Duration(maxPoints) * pointSpan)
 	v = &Viewer{zone: zone, events: make(chan event, maxPending), hello: Hello{
-		Outcomes: adminapi.Outcomes, Sources: sourceNames(), History: s.history.total.since(since),
+		Outcomes: api.Outcomes, Sources: sourceNames(), History: s.history.total.since(since),
 	}}
 	if zone != "" {
 		v.hello.OfZone = s.history.of(zone, since)

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
@@ -65,8 +65,8 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		field.AddInt64("at", int64(r.Decision.At))
 	}
 	decision := OutcomeOf(r)
-	if decision == adminapi.Unavailable {
-		decision = adminapi.Rejected // the line has the status
+	if decision == api.Unavailable {
+		decision = api.Rejected // the line has the status
 	}
 	field.AddString("decision", decision)
 	for _, about := range []zap.Field{

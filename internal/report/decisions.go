@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -18,8 +18,8 @@ import (
 // passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
 // sample of them.
 func passes(outcome string) bool {
-	return outcome == adminapi.Admitted || outcome == adminapi.Allowed || outcome == adminapi.Degraded ||
-		outcome == adminapi.Queued
+	return outcome == api.Admitted || outcome == api.Allowed || outcome == api.Degraded ||
+		outcome == api.Queued
 }
 
 // A Decision is what tails can ask about a decision.
@@ -57,7 +57,7 @@ func (d *Decision) zoneName() string {
 
 // Decided hands a decision to the tails that want it.
 func (p *Process) Decided(d Decision) {
-	var told *adminapi.Decision // the same for all
+	var told *api.Decision // the same for all
 	for _, t := range p.Tails.All() {
 		if !d.isWanted(&t.Filter) || t.Full() {
 			continue
@@ -69,7 +69,7 @@ func (p *Process) Decided(d Decision) {
 	}
 }
 
-func (d *Decision) isWanted(f *adminapi.DecisionFilter) bool {
+func (d *Decision) isWanted(f *api.DecisionFilter) bool {
 	if len(f.Zones) > 0 && !slices.Contains(f.Zones, d.zoneName()) ||
 		len(f.Outcomes) > 0 && !slices.Contains(f.Outcomes, d.Outcome) ||
 		f.Sample < 1 && passes(d.Outcome) && rand.Float64() >= f.Sample {
@@ -98,8 +98,8 @@ const maxTailKey = 2048
 
 // describe describes a decision, with its key or only the hash of that. It refers to nothing of the
 // request, which it may outlive.
-func (d *Decision) describe(withKey bool) *adminapi.Decision {
-	told := &adminapi.Decision{
+func (d *Decision) describe(withKey bool) *api.Decision {
+	told := &api.Decision{
 		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
 		Outcome: d.Outcome, Reason: d.Reason, Status: d.Status, WouldBe: d.WouldBe,
 		Request: d.Request.describe(d.Key),
@@ -120,16 +120,16 @@ func (d *Decision) describe(withKey bool) *adminapi.Decision {
 			told.Remaining = &remaining
 		}
 		if !r.Decision.OK {
-			told.Wait = adminapi.Wait(r.BoundedWait())
+			told.Wait = api.Wait(r.BoundedWait())
 		}
-		told.Waited = adminapi.Wait(r.Waited)
+		told.Waited = api.Wait(r.Waited)
 		told.Source = r.Decision.Source.String()
 	}
 	return told
 }
 
 // describeKey adds the key, if it is wanted, and what the zone has found for it.
-func (d *Decision) describeKey(told *adminapi.Decision, withKey bool) {
+func (d *Decision) describeKey(told *api.Decision, withKey bool) {
 	text := ""
 	if withKey {
 		text = d.Key.Text(d.Request.Request, d.Request.Replacer)

@@ -3,11 +3,11 @@ package report
 import (
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // EmergencyOn implements emergency.Observer.
-func (p *Process) EmergencyOn(e adminapi.Emergency) {
+func (p *Process) EmergencyOn(e api.Emergency) {
 	p.emergency.Store(true)
 	where := "on this node"
 	if e.AllNodes {
@@ -19,7 +19,7 @@ func (p *Process) EmergencyOn(e adminapi.Emergency) {
 }
 
 // EmergencyOff implements emergency.Observer.
-func (p *Process) EmergencyOff(e adminapi.Emergency, why, by string) {
+func (p *Process) EmergencyOff(e api.Emergency, why, by string) {
 	p.emergency.Store(false)
 	message, about := "emergency mode is off", []zap.Field{zap.String("limit", e.Limit)}
 	if why != "" {
@@ -38,6 +38,6 @@ func (p *Process) EmergencyWithoutAddress() {
 		"Unix socket")
 }
 
-func (p *Process) emitEmergency(state string, e adminapi.Emergency) {
+func (p *Process) emitEmergency(state string, e api.Emergency) {
 	p.emit("rate_limit_emergency", map[string]any{"state": state, "limit": e.Limit, "reason": e.Reason})
 }

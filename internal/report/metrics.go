@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
@@ -56,8 +56,8 @@ func (p *Process) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	s := scrape(ch)
-	s.count(descAddresses, p.Addresses.Allowed.Load(), adminapi.Allowed)
-	s.count(descAddresses, p.Addresses.Denied.Load(), adminapi.Denied)
+	s.count(descAddresses, p.Addresses.Allowed.Load(), api.Allowed)
+	s.count(descAddresses, p.Addresses.Denied.Load(), api.Denied)
 	s.count(descExemptProxies, p.Addresses.ExemptProxies.Load())
 	s.count(descUntrustedProxies, p.Addresses.UntrustedProxies.Load())
 	s.gauge(descEmergency, number(p.emergency.Load()))

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -81,8 +81,8 @@ func TestZoneMetrics(t *testing.T) {
 		"hottest_key_per_second z =5": func() {
 			z.Top.Rejected.Add(time.Now(), &topkeys.Take{Key: []byte("k"), Cost: 5})
 		},
-		"emergency +1": func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
-		"emergency -1": func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
+		"emergency +1": func() { p.EmergencyOn(api.Emergency{ExpiresAt: new(time.Now())}) },
+		"emergency -1": func() { p.EmergencyOff(api.Emergency{}, "", "") },
 		"store_errors_total redis =0, store_seconds redis =1": func() { p.Asked("redis")(time.Millisecond, nil) },
 		"store_errors_total other =1, store_seconds other =0": func() { p.Asked("other")(0, errors.New("refused")) },
 	} {

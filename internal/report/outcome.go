@@ -1,7 +1,7 @@
 package report
 
 import (
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
@@ -9,21 +9,21 @@ import (
 func OutcomeOf(r *response.Result) string {
 	switch {
 	case r.Unavailable():
-		return adminapi.Unavailable
+		return api.Unavailable
 	case !r.Decision.OK:
-		return adminapi.Rejected
+		return api.Rejected
 	case r.Outage:
-		return adminapi.Degraded
+		return api.Degraded
 	case r.IsQueued():
-		return adminapi.Queued
+		return api.Queued
 	}
-	return adminapi.Admitted
+	return api.Admitted
 }
 
 // OutcomeOfRefusal returns what a refusal is called.
 func OutcomeOfRefusal(f *response.Refusal) string {
 	if f.IsOverload() {
-		return adminapi.Overloaded
+		return api.Overloaded
 	}
-	return adminapi.Denied
+	return api.Denied
 }

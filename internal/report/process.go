@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
@@ -17,7 +17,7 @@ import (
 // and uses the log of the newest one.
 type Process struct {
 	Addresses usage.Addresses // what the address of clients decides
-	Tails     adminapi.Tails  // of decisions
+	Tails     tail.Decisions  // of decisions
 
 	newest    func() *Log
 	limits    func() []usage.Limit

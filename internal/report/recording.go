@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
 )
 
@@ -27,7 +27,7 @@ func (l *Requests) record(d *Decision) {
 	if !l.recorded.Wants(passed, first) {
 		return
 	}
-	var told *adminapi.Decision // the same for all
+	var told *api.Decision // the same for all
 	for _, r := range l.recorded.Recorders {
 		if r.Full(!passed && !first) {
 			continue

@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -21,7 +21,7 @@ type Request struct {
 // describe describes the request that the client sent, before rewrites, so that it can be found in
 // the access log. The query is left out because it may hold secrets. key is nil if the request has
 // no key.
-func (r Request) describe(key *keytemplate.Template) adminapi.Request {
+func (r Request) describe(key *keytemplate.Template) api.Request {
 	remote, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		remote = r.RemoteAddr
@@ -30,7 +30,7 @@ func (r Request) describe(key *keytemplate.Template) adminapi.Request {
 	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
 		method, path = original.Method, original.URL.EscapedPath()
 	}
-	d := adminapi.Request{
+	d := api.Request{
 		RemoteIP: remote, ClientIP: r.client(), Method: shortened(method), Host: shortened(r.Host), Path: shortened(path),
 	}
 	if key != nil {
@@ -42,7 +42,7 @@ func (r Request) describe(key *keytemplate.Template) adminapi.Request {
 }
 
 // Describe describes the request without its key.
-func (r Request) Describe() adminapi.Request { return r.describe(nil) }
+func (r Request) Describe() api.Request { return r.describe(nil) }
 
 // client returns the address of the client as Caddy determines it.
 func (r Request) client() string {

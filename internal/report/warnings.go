@@ -3,7 +3,7 @@ package report
 import (
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
@@ -39,7 +39,7 @@ func (l *Requests) WithoutKey(z Zone, key string) {
 }
 
 // UntrustedProxy warns that a zone counts the clients of a proxy as one, by the address of that.
-func (l *Requests) UntrustedProxy(z Zone, found *adminapi.UntrustedProxy) {
+func (l *Requests) UntrustedProxy(z Zone, found *api.UntrustedProxy) {
 	l.Warn(found.Cause.Text(), z.fields(zap.String("remote_ip", found.Address), zap.String("header", found.Header))...)
 }
 

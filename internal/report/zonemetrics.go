@@ -3,7 +3,7 @@ package report
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -73,10 +73,10 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 		s.collectDecisions(z.Name, c)
 	}
 	sum := z.Sum()
-	s.countEvents(descDecisions, z.Allowed.Load(), z.Name, adminapi.Allowed, "", "", "")
-	s.countEvents(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "", "", "")
-	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "", "", "")
-	s.countEvents(descDecisions, z.Overloaded.Load(), z.Name, adminapi.Overloaded, "", "", "")
+	s.countEvents(descDecisions, z.Allowed.Load(), z.Name, api.Allowed, "", "", "")
+	s.countEvents(descDecisions, z.Denied.Load(), z.Name, api.Denied, "", "", "")
+	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, api.WouldDeny, "", "", "")
+	s.countEvents(descDecisions, z.Overloaded.Load(), z.Name, api.Overloaded, "", "", "")
 	rejected, unavailable, overloaded := sum.Rejected.Total(), sum.Unavailable.Total(), z.Overloaded.Load()
 	requests := rejected + unavailable + overloaded + sum.Admitted.Total() + sum.Queued.Total() + sum.WouldReject.Total() + sum.Outage.Total()
 	s.count(descRequests, requests, z.Name, "")
@@ -130,17 +130,17 @@ func (s scrape) collectLimits(limits []usage.Limit, used map[string]bool) {
 func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 	count := func(n uint64, outcome string, source limiter.Source) {
 		if first := c.Endpoint == "" && c.Tier == "" && source == limiter.FromStore; n > 0 ||
-			first && (outcome == adminapi.Admitted || outcome == adminapi.Rejected) {
+			first && (outcome == api.Admitted || outcome == api.Rejected) {
 			s.count(descDecisions, n, zone, outcome, source.String(), c.Tier, c.Endpoint)
 		}
 	}
 	for source := range limiter.Source(limiter.Sources) {
-		count(c.Admitted[source].Load(), adminapi.Admitted, source)
-		count(c.Queued[source].Load(), adminapi.Queued, source)
-		count(c.Rejected[source].Load(), adminapi.Rejected, source)
-		count(c.Outage[source].Load(), adminapi.Degraded, source)
-		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)
-		count(c.WouldReject[source].Load(), adminapi.WouldReject, source)
+		count(c.Admitted[source].Load(), api.Admitted, source)
+		count(c.Queued[source].Load(), api.Queued, source)
+		count(c.Rejected[source].Load(), api.Rejected, source)
+		count(c.Outage[source].Load(), api.Degraded, source)
+		count(c.Unavailable[source].Load(), api.Unavailable, source)
+		count(c.WouldReject[source].Load(), api.WouldReject, source)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
@@ -14,8 +14,8 @@ const maxLatency = 100 * time.Millisecond
 
 // Readiness returns the health of the stores now. It reads what the breakers know, so that health
 // checks are fast and cannot load Redis.
-func Readiness() adminapi.Readiness {
-	r := adminapi.Readiness{Status: adminapi.HealthOK, Stores: []adminapi.StoreHealth{}}
+func Readiness() api.Readiness {
+	r := api.Readiness{Status: api.HealthOK, Stores: []api.StoreHealth{}}
 	for _, s := range States() {
 		health := s.health()
 		r.Status = r.Status.Worse(health.Status)
@@ -24,13 +24,13 @@ func Readiness() adminapi.Readiness {
 	return r
 }
 
-func (s *State) health() adminapi.StoreHealth {
-	h := adminapi.StoreHealth{Store: s.Name, Status: adminapi.HealthOK, Primaries: []adminapi.PrimaryHealth{}}
+func (s *State) health() api.StoreHealth {
+	h := api.StoreHealth{Store: s.Name, Status: api.HealthOK, Primaries: []api.PrimaryHealth{}}
 	switch {
 	case s.LookupErr != nil:
-		h.Status, h.Error = adminapi.HealthDegraded, fmt.Sprintf("the primaries cannot be looked up: %v", s.LookupErr)
+		h.Status, h.Error = api.HealthDegraded, fmt.Sprintf("the primaries cannot be looked up: %v", s.LookupErr)
 	case len(s.Primaries) == 0:
-		h.Status, h.Error = adminapi.HealthDegraded, "no primary is known"
+		h.Status, h.Error = api.HealthDegraded, "no primary is known"
 	}
 	for i := range s.Primaries {
 		p := primaryHealth(s.Primaries[i].Breaker)
@@ -43,15 +43,15 @@ func (s *State) health() adminapi.StoreHealth {
 	return h
 }
 
-func primaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
-	p := adminapi.PrimaryHealth{
-		Address: b.Addr, Status: adminapi.HealthOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
+func primaryHealth(b redisconn.Breaker) api.PrimaryHealth {
+	p := api.PrimaryHealth{
+		Address: b.Addr, Status: api.HealthOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
 	}
 	switch {
 	case b.State != redisconn.Closed:
-		p.Status, p.Error = adminapi.HealthDegraded, reason(b)
+		p.Status, p.Error = api.HealthDegraded, reason(b)
 	case b.Latency > maxLatency:
-		p.Status, p.Error = adminapi.HealthDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
+		p.Status, p.Error = api.HealthDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
 	}
 	return p
 }

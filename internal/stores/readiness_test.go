@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
@@ -16,15 +16,15 @@ func TestStoreHealth(t *testing.T) {
 		name      string
 		breakers  []redisconn.Breaker
 		lookupErr error
-		want      adminapi.HealthStatus
+		want      api.HealthStatus
 	}{
-		{"no primary", nil, nil, adminapi.HealthDegraded},
-		{"never probed", []redisconn.Breaker{{Addr: "a"}}, nil, adminapi.HealthOK},
-		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, nil, adminapi.HealthOK},
-		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, nil, adminapi.HealthDegraded},
-		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, nil, adminapi.HealthDegraded},
-		{"no Sentinel", []redisconn.Breaker{{Addr: "a"}}, failed, adminapi.HealthDegraded},
-		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, nil, adminapi.HealthDegraded},
+		{"no primary", nil, nil, api.HealthDegraded},
+		{"never probed", []redisconn.Breaker{{Addr: "a"}}, nil, api.HealthOK},
+		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, nil, api.HealthOK},
+		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, nil, api.HealthDegraded},
+		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, nil, api.HealthDegraded},
+		{"no Sentinel", []redisconn.Breaker{{Addr: "a"}}, failed, api.HealthDegraded},
+		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, nil, api.HealthDegraded},
 	} {
 		state := State{Name: "redis", LookupErr: tc.lookupErr}
 		for _, b := range tc.breakers {
@@ -36,7 +36,7 @@ func TestStoreHealth(t *testing.T) {
 		}
 		faults := 0
 		for _, p := range got.Primaries {
-			if (p.Error != "") != (p.Status == adminapi.HealthDegraded) {
+			if (p.Error != "") != (p.Status == api.HealthDegraded) {
 				t.Errorf("%s: primary = %+v, want an error exactly if it is degraded", tc.name, p)
 			}
 			if p.Error != "" {
@@ -46,7 +46,7 @@ func TestStoreHealth(t *testing.T) {
 		if got.Error != "" {
 			faults++
 		}
-		if (faults > 0) != (tc.want == adminapi.HealthDegraded) {
+		if (faults > 0) != (tc.want == api.HealthDegraded) {
 			t.Errorf("%s: errors = %d in %+v", tc.name, faults, got)
 		}
 	}
@@ -56,9 +56,9 @@ func TestReadiness(t *testing.T) {
 	for _, redis := range []string{"", `{"mode": "cluster", "addresses": ["192.0.2.1:6379"]}`} {
 		_, release := Acquire(resolved(t, redis), new(observer))
 		defer release()
-		want := adminapi.HealthOK
+		want := api.HealthOK
 		if redis != "" {
-			want = adminapi.HealthDegraded // no primary is known
+			want = api.HealthDegraded // no primary is known
 		}
 		if got := Readiness(); got.Status != want || (len(got.Stores) == 1) != (redis != "") {
 			t.Errorf("readiness with %q = %+v, want %s", redis, got, want)

@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/recent"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
@@ -20,7 +20,7 @@ import (
 
 // Try tries a limit on what is remembered of a zone, and has decisions be remembered from now on. limits
 // are those of the zone in force. The error is a mistake in the request.
-func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *adminapi.TryRequest) (*adminapi.Trial, error) {
+func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *api.TryRequest) (*api.Trial, error) {
 	at := now.UnixMicro()
 	used.Recent.Want(at)
 	view := used.Recent.View(at)
@@ -65,9 +65,9 @@ func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *adminapi
 		}
 		study.Add(sim.Request{At: limiter.Instant(d.At), Key: key, Cost: d.Cost})
 	}
-	t := &adminapi.Trial{
+	t := &api.Trial{
 		Zone: used.Name, Endpoint: place.Endpoint, Tier: place.Tier, Since: time.UnixMicro(view.Since).UTC(), KeysPart: view.Part,
-		Algorithm: rule.Algorithm.Kind.String(), Limits: []adminapi.TriedLimit{},
+		Algorithm: rule.Algorithm.Kind.String(), Limits: []api.TriedLimit{},
 	}
 	add(t, study.Report(0, nil), rule.Limit, tried, q.Limit != "")
 	return t, nil
@@ -80,7 +80,7 @@ func chargedTo(d *recent.Decision, l *zone.PlacedLimit, tiers map[uint32]string)
 
 // choose returns the limit of the endpoint and tier of a request, or else the one with the most
 // decisions.
-func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[uint32]string, q *adminapi.TryRequest) (*zone.PlacedLimit, error) {
+func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[uint32]string, q *api.TryRequest) (*zone.PlacedLimit, error) {
 	if len(limits) == 0 {
 		return nil, fmt.Errorf("the zone has no rate: use a zone with `limit`")
 	}
@@ -111,7 +111,7 @@ func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[ui
 
 // add adds what a report says to an answer. The curve ends with a limit that rejects nothing, unless
 // that in force or the tried one is above it.
-func add(t *adminapi.Trial, r *sim.Report, inForce, tried limiter.Limit, asked bool) {
+func add(t *api.Trial, r *sim.Report, inForce, tried limiter.Limit, asked bool) {
 	t.Requests, t.Keys = r.Trace.Requests, r.Trace.Keys
 	is := func(o *sim.Outcome, l limiter.Limit) bool {
 		return o.Limit.Events == l.Events && o.Limit.WindowSeconds == l.Window.Seconds() && o.Limit.Burst == l.Burst
@@ -128,7 +128,7 @@ func add(t *adminapi.Trial, r *sim.Report, inForce, tried limiter.Limit, asked b
 	}
 	for i := range r.Curve[:max(last, end)+1] {
 		o := &r.Curve[i]
-		t.Limits = append(t.Limits, adminapi.TriedLimit{
+		t.Limits = append(t.Limits, api.TriedLimit{
 			Limit: text(o.Limit), InForce: is(o, inForce), Tried: asked && is(o, tried),
 			RequestsRejected: o.RequestsRejected, RequestsPart: o.RequestsShare, KeysRejected: o.KeysRejected, KeysPart: o.KeysShare,
 		})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/recent"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -40,7 +40,7 @@ func TestTry(t *testing.T) {
 	limits := []zone.PlacedLimit{
 		placed(t, "", "", "10/1m", 1), placed(t, "", "pro", "20/1m", 1), placed(t, "/export", "", "5/1m burst 2", 2), placed(t, "/closed", "", "block", 3),
 	}
-	first, err := Try(used, limits, now, &adminapi.TryRequest{})
+	first, err := Try(used, limits, now, &api.TryRequest{})
 	if err != nil || first.Requests != 0 || !first.Since.Equal(now) || first.Recommended != "" || !used.Recent.On() {
 		t.Fatalf("first trial = %+v, %v, want no request, and that they are remembered from now on", first, err)
 	}
@@ -56,13 +56,13 @@ func TestTry(t *testing.T) {
 	add("c", 15, 1, pro)
 	add("a", 3, 2, export)
 	for _, test := range []struct {
-		q    adminapi.TryRequest
+		q    api.TryRequest
 		want string
 	}{
-		{adminapi.TryRequest{}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 8/1m"},
-		{adminapi.TryRequest{Limit: "7/1m"}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 7/1m tried 24 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 8/1m"},
-		{adminapi.TryRequest{Tier: "pro"}, "15 of 1: 1/1m 14 1, 2/1m 13 1, 5/1m 10 1, 10/1m 5 1, 20/1m in force 0 0; "},
-		{adminapi.TryRequest{Endpoint: "/export", Limit: "1000/1h burst 3"}, "3 of 1: 1/1m burst 1 2 1, 2/1m burst 1 2 1, 5/1m burst 2 in force 1 1, 10/1m burst 4 0 0, 1000/1h burst 3 tried 0 0; "},
+		{api.TryRequest{}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 8/1m"},
+		{api.TryRequest{Limit: "7/1m"}, "38 of 2: 1/1m 36 2, 2/1m 34 2, 5/1m 28 2, 7/1m tried 24 2, 10/1m in force 20 1, 20/1m 10 1, 50/1m 0 0; 8/1m"},
+		{api.TryRequest{Tier: "pro"}, "15 of 1: 1/1m 14 1, 2/1m 13 1, 5/1m 10 1, 10/1m 5 1, 20/1m in force 0 0; "},
+		{api.TryRequest{Endpoint: "/export", Limit: "1000/1h burst 3"}, "3 of 1: 1/1m burst 1 2 1, 2/1m burst 1 2 1, 5/1m burst 2 in force 1 1, 10/1m burst 4 0 0, 1000/1h burst 3 tried 0 0; "},
 	} {
 		got, err := Try(used, limits, now.Add(time.Second), &test.q)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestTry(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", test.q, text, test.want)
 		}
 	}
-	for want, q := range map[string]adminapi.TryRequest{
+	for want, q := range map[string]api.TryRequest{
 		`there is no limit of its own at endpoint "" for tier "gold": use endpoint "" with tier "", or`: {Tier: "gold"},
 		"the limit in force there is block: use an endpoint or a tier with a rate":                      {Endpoint: "/closed"},
 		"limit: unlimited rejects nobody or all: use a rate such as 100/1m":                             {Limit: "unlimited"},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adaptive"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
@@ -20,13 +20,13 @@ func newAdaptive(settings *config.Adaptive, counters *usage.Zone) *adaptive.Limi
 }
 
 // describeAdaptive describes the limiter of the zone, nil if it has none.
-func (z *Zone) describeAdaptive() *adminapi.Adaptive {
+func (z *Zone) describeAdaptive() *api.Adaptive {
 	l := z.Adaptive
 	if l == nil {
 		return nil
 	}
 	s := l.Settings()
-	return &adminapi.Adaptive{
+	return &api.Adaptive{
 		Limit: l.Limit(), InFlight: l.InFlight(), MaxLatency: s.MaxLatency.String(), Min: s.Min, Max: s.Max,
 	}
 }

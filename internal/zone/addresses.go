@@ -11,7 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -102,7 +102,7 @@ func (f *Addresses) check(r *http.Request, rules *addressEntries) (exempt, denie
 }
 
 // Explain returns what Check decides by, nil if nothing does.
-func (f *Addresses) Explain(r *http.Request, s *Snapshot) *adminapi.DecidedBy {
+func (f *Addresses) Explain(r *http.Request, s *Snapshot) *api.DecidedBy {
 	addr, ok, early := ClientAddr(r)
 	if !ok || early {
 		return nil
@@ -122,22 +122,22 @@ func (z *Zone) countsAddresses(missing bool) bool {
 
 // accessOf returns what allows or denies all addresses of a range, before any zone: entries of the
 // rules, or lists of handlers. Denials come first.
-func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists []*Addresses) (by *adminapi.DecidedBy) {
+func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists []*Addresses) (by *api.DecidedBy) {
 	for _, e := range entries {
 		if e == nil || e.Address == "" || e.Expired(now) || by != nil && e.Action != rules.Deny {
 			continue
 		}
 		if contains(e.Address, p) {
-			by = &adminapi.DecidedBy{Action: e.Action, Source: adminapi.FromRules, Entry: e.ID}
+			by = &api.DecidedBy{Action: e.Action, Source: api.FromRules, Entry: e.ID}
 		}
 	}
 	for _, f := range lists {
 		switch {
 		case by != nil && by.Action == rules.Deny:
 		case f.deny.Covers(p):
-			by = &adminapi.DecidedBy{Action: rules.Deny, Source: adminapi.FromConfiguration}
+			by = &api.DecidedBy{Action: rules.Deny, Source: api.FromConfiguration}
 		case by == nil && f.allow.Covers(p):
-			by = &adminapi.DecidedBy{Action: rules.Allow, Source: adminapi.FromConfiguration}
+			by = &api.DecidedBy{Action: rules.Allow, Source: api.FromConfiguration}
 		}
 	}
 	return by

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
@@ -152,14 +152,14 @@ func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Po
 
 // concurrent returns how many requests of the key are in flight at a place of the zone, if it has a
 // tier. What counts in the rest of the zone is listed there, unless all is wanted.
-func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []adminapi.InspectedConcurrent) {
+func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []api.InspectedConcurrent) {
 	for _, key := range i.keys {
 		policy, by := i.zone.concurrentAt(inForce, inForce.keys.Of(key), i.now, place, tier)
 		last := len(inForce.endpoints) - 1
 		if policy == nil || !all && place != last && policy.Concurrent.ID == inForce.endpoints[last].inFlightID {
 			continue
 		}
-		c := adminapi.InspectedConcurrent{
+		c := api.InspectedConcurrent{
 			Endpoint: inForce.endpoints[place].name(), Tier: i.zone.tiers.name(tier), Limit: policy.Concurrent.Limit,
 		}
 		if by != nil {

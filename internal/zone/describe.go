@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // Zone describes a zone.
-func (s *Snapshot) Zone(name string) adminapi.Zone {
+func (s *Snapshot) Zone(name string) api.Zone {
 	z, inForce := s.rulesOf(name)
 	i := inspector{snapshot: s, zone: z, config: z.builder.zone}
-	answer := adminapi.Zone{Name: z.Name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}, Adaptive: z.describeAdaptive()}
+	answer := api.Zone{Name: z.Name, Key: i.config.Key, Limits: []api.EndpointLimits{}, Adaptive: z.describeAdaptive()}
 	for place := range inForce.endpoints {
 		if limits := i.limitsAt(inForce, place); len(limits.Tiers) > 0 {
 			answer.Limits = append(answer.Limits, limits)
@@ -56,9 +56,9 @@ func (s *Snapshot) Limits() (all []usage.Limit) {
 
 // limitsAt returns the limits at a place of the zone: of each tier that keys can have, and of
 // requests without a key if the zone has a limit for them.
-func (i *inspector) limitsAt(inForce *zoneRules, place int) adminapi.EndpointLimits {
+func (i *inspector) limitsAt(inForce *zoneRules, place int) api.EndpointLimits {
 	e := &inForce.endpoints[place]
-	limits := adminapi.EndpointLimits{Endpoint: e.name(), Tiers: []adminapi.TierLimit{}}
+	limits := api.EndpointLimits{Endpoint: e.name(), Tiers: []api.TierLimit{}}
 	tiers := i.zone.tiers.all()
 	if i.zone.missing.limited {
 		tiers = append(tiers, withoutKey)
@@ -68,8 +68,8 @@ func (i *inspector) limitsAt(inForce *zoneRules, place int) adminapi.EndpointLim
 		if inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
 			continue // the count is that of the zone
 		}
-		described := adminapi.TierLimit{
-			Tier: i.zone.tiers.name(tier), Missing: tier == withoutKey, Limit: "unlimited", From: []adminapi.Origin{},
+		described := api.TierLimit{
+			Tier: i.zone.tiers.name(tier), Missing: tier == withoutKey, Limit: "unlimited", From: []api.Origin{},
 			Compared: inForce.compared.describe(place, tier),
 		}
 		if r := at.configured(inForce.endpoints); r != nil {
@@ -82,10 +82,10 @@ func (i *inspector) limitsAt(inForce *zoneRules, place int) adminapi.EndpointLim
 }
 
 // origins returns where the limits of a tier at a place are from, without those of the key itself.
-func (i *inspector) origins(e *endpointRules, place, tier int) []adminapi.Origin {
+func (i *inspector) origins(e *endpointRules, place, tier int) []api.Origin {
 	if tier == withoutKey {
 		if own := i.config.OnMissingLimit; e.withoutKey == nil || e.withoutKey.limit == *own {
-			return []adminapi.Origin{{Limit: own.String(), Source: adminapi.FromConfiguration, Place: "missing key"}}
+			return []api.Origin{{Limit: own.String(), Source: api.FromConfiguration, Place: "missing key"}}
 		}
 		tier = noTier // the endpoint has a lower limit, which stays
 		if i.zone.tiers != nil {
@@ -101,7 +101,7 @@ func (i *inspector) origins(e *endpointRules, place, tier int) []adminapi.Origin
 }
 
 // describe returns the rule at a place of the zone for a tier, or nil if there is none.
-func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
+func (c *comparedRules) describe(place, tier int) *api.ComparedLimit {
 	if c == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
 	if r == nil {
 		return nil
 	}
-	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.compiled.Algorithm)}
+	return &api.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.compiled.Algorithm)}
 }
 
 // algorithmText returns an algorithm in the syntax of the Caddyfile.
@@ -124,7 +124,7 @@ func algorithmText(a limiter.Algorithm) string {
 // The last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the
 // endpoint, and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
 func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.Zone, tier string, e *config.Endpoint, name string) (
-	origins []adminapi.Origin,
+	origins []api.Origin,
 ) {
 	if changes == nil {
 		changes = new(rules.Zone)
@@ -132,9 +132,9 @@ func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *r
 	add := func(place string, configured *config.Limit, written string) {
 		switch {
 		case written != "":
-			origins = append(origins, adminapi.Origin{Limit: written, Source: adminapi.FromRules, Place: place})
+			origins = append(origins, api.Origin{Limit: written, Source: api.FromRules, Place: place})
 		case configured != nil && *configured != (config.Limit{}):
-			origins = append(origins, adminapi.Origin{Limit: configured.String(), Source: adminapi.FromConfiguration, Place: place})
+			origins = append(origins, api.Origin{Limit: configured.String(), Source: api.FromConfiguration, Place: place})
 		}
 	}
 	add("zone", settings.Limit, changes.Limit)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -35,10 +35,10 @@ func (s *Snapshot) Doubts(ctx context.Context, store InspectedStore, key rules.K
 
 // hasCount reports whether the store may have counted a key.
 func (s *Snapshot) hasCount(ctx context.Context, store InspectedStore, key rules.Key) bool {
-	request := new(adminapi.InspectRequest)
+	request := new(api.InspectRequest)
 	request.Key, request.Base64, request.Missing = key.Text, key.Base64, key.Missing
 	found, err := s.Inspect(ctx, store, key.Zone, request)
-	if err != nil || slices.ContainsFunc(found.Counts, func(c adminapi.InspectedCount) bool {
+	if err != nil || slices.ContainsFunc(found.Counts, func(c api.InspectedCount) bool {
 		return c.Count == nil || c.Count.Consumed > 0 // without a limit nothing is counted
 	}) {
 		return true

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchers"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -19,11 +19,11 @@ import (
 // So are those of requests at once.
 func (s *Snapshot) Explain(
 	ctx context.Context, store InspectedStore, r *Request, found *Reading, applies bool, err error,
-) adminapi.ExplainedZone {
+) api.ExplainedZone {
 	z := found.Zone
-	x := adminapi.ExplainedZone{
-		Zone: z.Name, Applies: applies, DryRun: applies && found.DryRun, Values: []adminapi.ExplainedRead{},
-		Limits: []adminapi.ExplainedLimit{}, TierUnknown: found.UnknownTier, Path: z.pathOf(r),
+	x := api.ExplainedZone{
+		Zone: z.Name, Applies: applies, DryRun: applies && found.DryRun, Values: []api.ExplainedRead{},
+		Limits: []api.ExplainedLimit{}, TierUnknown: found.UnknownTier, Path: z.pathOf(r),
 	}
 	switch {
 	case err != nil:
@@ -65,7 +65,7 @@ func (z *Zone) pathOf(r *Request) string {
 }
 
 // explainKey says what the key is, and how it was read.
-func (i *inspector) explainKey(x *adminapi.ExplainedZone, r *Request, found *Reading) {
+func (i *inspector) explainKey(x *api.ExplainedZone, r *Request, found *Reading) {
 	x.Template = i.zone.Key.String()
 	x.Values = appendReads(x.Values, "key", i.zone.Key.Values(r.HTTP, r.Repl)...)
 	i.key = rules.Key{Zone: i.zone.Name, Missing: found.Template != i.zone.Key}
@@ -85,14 +85,14 @@ func (i *inspector) explainKey(x *adminapi.ExplainedZone, r *Request, found *Rea
 }
 
 // explainTier says which tier the request has, and what decides it.
-func (i *inspector) explainTier(x *adminapi.ExplainedZone, r *Request, found *Reading) {
+func (i *inspector) explainTier(x *api.ExplainedZone, r *Request, found *Reading) {
 	by, _ := i.tier("") // the error is about a name
-	if by != nil && by.Source == adminapi.FromPlaceholder {
+	if by != nil && by.Source == api.FromPlaceholder {
 		p := i.zone.tiers.placeholder
 		text, presence := p.Value(r.HTTP, r.Repl)
 		x.Values = appendReads(x.Values, "tier", keytemplate.Value{Placeholder: p.Name, Text: text, Presence: presence})
 		if by.Name = i.zone.tiers.name(found.tier); by.Name != text {
-			by.Source, by.Placeholder = adminapi.FromDefault, ""
+			by.Source, by.Placeholder = api.FromDefault, ""
 		}
 		if by.Name == "" {
 			by = nil
@@ -102,11 +102,11 @@ func (i *inspector) explainTier(x *adminapi.ExplainedZone, r *Request, found *Re
 }
 
 // explainLimits adds the limits that the request is charged to, or the one that lets it pass.
-func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone, r *Request, found *Reading) {
-	inForce, admitted := i.snapshot.of(i.zone), adminapi.ExplainedDecision{Outcome: adminapi.Admitted}
+func (i *inspector) explainLimits(ctx context.Context, x *api.ExplainedZone, r *Request, found *Reading) {
+	inForce, admitted := i.snapshot.of(i.zone), api.ExplainedDecision{Outcome: api.Admitted}
 	add := func(place int, cost int64, counts *config.StatusSet, late *LateCharge) {
 		for _, c := range i.counts(ctx, inForce, place, found.tier) {
-			limit := adminapi.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}
+			limit := api.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}
 			if counts != nil {
 				limit.CountStatus = counts.String()
 			}
@@ -132,15 +132,15 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 	}
 	for _, c := range found.Concurrent {
 		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {
-			x.Concurrent = append(x.Concurrent, adminapi.ExplainedConcurrent{Rule: rule, ExplainedDecision: admitted})
+			x.Concurrent = append(x.Concurrent, api.ExplainedConcurrent{Rule: rule, ExplainedDecision: admitted})
 		}
 	}
 }
 
 // appendReads appends the values of what a zone reads.
-func appendReads(reads []adminapi.ExplainedRead, of string, values ...keytemplate.Value) []adminapi.ExplainedRead {
+func appendReads(reads []api.ExplainedRead, of string, values ...keytemplate.Value) []api.ExplainedRead {
 	for _, v := range values {
-		read := adminapi.ExplainedRead{Of: of, Placeholder: "{" + v.Placeholder + "}", Value: v.Text, Presence: v.Presence.String()}
+		read := api.ExplainedRead{Of: of, Placeholder: "{" + v.Placeholder + "}", Value: v.Text, Presence: v.Presence.String()}
 		if !utf8.ValidString(v.Text) {
 			read.Value = fmt.Sprintf("%q", v.Text)
 		}

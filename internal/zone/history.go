@@ -11,7 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -24,11 +24,11 @@ type Historian struct {
 	zone    *Zone
 	keys    [][]byte // nil: all
 	show    bool     // keys
-	key     adminapi.ShownKey
+	key     api.ShownKey
 }
 
 // Historian returns a historian of what r asks for in a zone. Its error is a mistake in the key.
-func (s *Snapshot) Historian(zone string, r *adminapi.HistoryRequest) (*Historian, error) {
+func (s *Snapshot) Historian(zone string, r *api.HistoryRequest) (*Historian, error) {
 	z := s.set.named(zone)
 	h := &Historian{zone: z, show: s.set.showsKeys(zone), Subject: rules.Subject{Zone: zone}}
 	if !r.IsSet() {
@@ -40,7 +40,7 @@ func (s *Snapshot) Historian(zone string, r *adminapi.HistoryRequest) (*Historia
 		return nil, fmt.Errorf("key: %w", err)
 	}
 	h.keys = keys
-	h.key = adminapi.ShownKey{Key: ref.Text, Base64: ref.Base64, Stored: r.Stored, Missing: ref.Missing, Hash: z.show(keys[0], true).Hash}
+	h.key = api.ShownKey{Key: ref.Text, Base64: ref.Base64, Stored: r.Stored, Missing: ref.Missing, Hash: z.show(keys[0], true).Hash}
 	h.Subject.Is = h.isKey()
 	addresses := z.countsAddresses(ref.Missing)
 	p, notAddress := ipset.ParsePrefix(ref.Text)
@@ -81,17 +81,17 @@ func (h *Historian) has(key []byte) bool {
 }
 
 // Tell returns what versions of the rules have changed, and what the journal of node has.
-func (h *Historian) Tell(t *rules.Timeline, v *journal.View, node string) *adminapi.History {
-	answer := &adminapi.History{
-		ShownKey: h.key, Node: node, OldestVersion: t.Oldest, More: t.More, Missed: v.Missed, Events: []adminapi.HistoryEvent{},
+func (h *Historian) Tell(t *rules.Timeline, v *journal.View, node string) *api.History {
+	answer := &api.History{
+		ShownKey: h.key, Node: node, OldestVersion: t.Oldest, More: t.More, Missed: v.Missed, Events: []api.HistoryEvent{},
 	}
 	for i := range t.Touches {
 		answer.Events = append(answer.Events, h.ofRules(&t.Touches[i]))
 	}
 	for i := range v.Reloads {
 		r := &v.Reloads[i]
-		answer.Events = append(answer.Events, adminapi.HistoryEvent{
-			Time: r.Time.UTC(), Kind: adminapi.Reloaded, Zone: h.zone.Name, What: reloadText(r), Node: node,
+		answer.Events = append(answer.Events, api.HistoryEvent{
+			Time: r.Time.UTC(), Kind: api.Reloaded, Zone: h.zone.Name, What: reloadText(r), Node: node,
 		})
 	}
 	for i := range v.Events {
@@ -103,8 +103,8 @@ func (h *Historian) Tell(t *rules.Timeline, v *journal.View, node string) *admin
 }
 
 // ofRules describes what a version has changed.
-func (h *Historian) ofRules(t *rules.Touch) adminapi.HistoryEvent {
-	e := adminapi.HistoryEvent{
+func (h *Historian) ofRules(t *rules.Touch) api.HistoryEvent {
+	e := api.HistoryEvent{
 		Time: t.Time.UTC(), Kind: t.What, Zone: h.zone.Name, What: t.Text, Author: t.Version.Author, Reason: t.Reason,
 		Version: t.Version.Number, Entry: t.Entry,
 	}
@@ -116,7 +116,7 @@ func (h *Historian) ofRules(t *rules.Touch) adminapi.HistoryEvent {
 	}
 	switch {
 	case t.What == rules.TouchLimit:
-		e.Kind = adminapi.LimitChanged
+		e.Kind = api.LimitChanged
 		if t.Did == rules.Ended {
 			e.What += " is that of the configuration again"
 		}
@@ -130,19 +130,19 @@ func (h *Historian) ofRules(t *rules.Touch) adminapi.HistoryEvent {
 }
 
 // shownAs returns what operators may see of a key that the rules name.
-func (h *Historian) shownAs(name rules.Key, stored string) adminapi.ShownKey {
+func (h *Historian) shownAs(name rules.Key, stored string) api.ShownKey {
 	ref := KeyRef{name, stored}
 	keys, err := h.zone.resolve(&ref)
 	if err != nil || len(keys) == 0 { // it has become wrong
 		text, _ := name.Bytes()
-		return adminapi.ShownKey{Shortened: shortened(string(text)), Hash: keytemplate.Hash(string(text)), Missing: name.Missing}
+		return api.ShownKey{Shortened: shortened(string(text)), Hash: keytemplate.Hash(string(text)), Missing: name.Missing}
 	}
 	return h.zone.show(keys[0], h.show)
 }
 
 // ofJournal describes what this node has seen.
-func (h *Historian) ofJournal(e *journal.Event, node string) adminapi.HistoryEvent {
-	event := adminapi.HistoryEvent{Time: e.First.UTC(), Kind: e.Kind, Zone: h.zone.Name, Tier: e.Tier, Node: node}
+func (h *Historian) ofJournal(e *journal.Event, node string) api.HistoryEvent {
+	event := api.HistoryEvent{Time: e.First.UTC(), Kind: e.Kind, Zone: h.zone.Name, Tier: e.Tier, Node: node}
 	if e.Kind != journal.TierSeen {
 		event.Times = e.Times
 		event.ClientIP, event.Method, event.Path = e.Origin.Client, e.Origin.Method, e.Origin.Path

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -34,8 +34,8 @@ type InspectedStore interface {
 }
 
 // Inspect returns what is known of a key of a zone.
-func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone string, r *adminapi.InspectRequest) (
-	*adminapi.Inspection, error,
+func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone string, r *api.InspectRequest) (
+	*api.Inspection, error,
 ) {
 	z, inForce := s.rulesOf(zone)
 	i := inspector{snapshot: s, store: store, zone: z, config: z.builder.zone, now: time.Now()}
@@ -50,9 +50,9 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	if err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
 	}
-	shown := adminapi.ShownKey{Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Hash: i.hash(), Missing: i.key.Missing}
-	answer := &adminapi.Inspection{
-		Zone: zone, ShownKey: shown, Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
+	shown := api.ShownKey{Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Hash: i.hash(), Missing: i.key.Missing}
+	answer := &api.Inspection{
+		Zone: zone, ShownKey: shown, Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []api.InspectedCount{},
 	}
 	for place := range inForce.endpoints {
 		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
@@ -89,7 +89,7 @@ func (i *inspector) hash() string {
 }
 
 // access returns what allows or denies the key, whatever it consumes.
-func (i *inspector) access() *adminapi.DecidedBy {
+func (i *inspector) access() *api.DecidedBy {
 	if by := i.accessByAddress(); by != nil {
 		return by
 	}
@@ -97,25 +97,25 @@ func (i *inspector) access() *adminapi.DecidedBy {
 }
 
 // accessByKey returns what allows or denies the key in its zone.
-func (i *inspector) accessByKey() (by *adminapi.DecidedBy) {
+func (i *inspector) accessByKey() (by *api.DecidedBy) {
 	for _, a := range i.snapshot.Version.Document.Access {
 		// Denials come first.
 		if (by == nil || a.Action == rules.Deny) && i.entries[&a.Entry] {
-			by = &adminapi.DecidedBy{Action: a.Action, Source: adminapi.FromRules, Entry: a.ID}
+			by = &api.DecidedBy{Action: a.Action, Source: api.FromRules, Entry: a.ID}
 		}
 	}
 	switch text := i.text(); {
 	case by != nil && by.Action == rules.Deny:
 	case i.zone.deny.Match(text):
-		return &adminapi.DecidedBy{Action: rules.Deny, Source: adminapi.FromConfiguration}
+		return &api.DecidedBy{Action: rules.Deny, Source: api.FromConfiguration}
 	case by == nil && i.zone.allow.Match(text):
-		return &adminapi.DecidedBy{Action: rules.Allow, Source: adminapi.FromConfiguration}
+		return &api.DecidedBy{Action: rules.Allow, Source: api.FromConfiguration}
 	}
 	return by
 }
 
 // accessByAddress returns what allows or denies the client whose address is the key, before any zone.
-func (i *inspector) accessByAddress() *adminapi.DecidedBy {
+func (i *inspector) accessByAddress() *api.DecidedBy {
 	p, err := ipset.ParsePrefix(i.named)
 	if err != nil || !i.zone.countsAddresses(i.key.Missing) {
 		return nil
@@ -129,7 +129,7 @@ func (i *inspector) accessByAddress() *adminapi.DecidedBy {
 
 // counts returns the limits and the counts of the key at a place of the zone, if it has a tier.
 // There is usually one: a missing key may be made in several ways.
-func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier int) (counts []adminapi.InspectedCount) {
+func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier int) (counts []api.InspectedCount) {
 	e, at, name := &inForce.endpoints[place], placement{endpoint: place, tier: tier}, i.zone.tiers.name(tier)
 	from := append(i.origins(e, place, tier), i.overrides("")...)
 	if e.route != nil {
@@ -141,7 +141,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 		if r == nil {
 			return nil
 		}
-		c := adminapi.InspectedCount{Endpoint: e.name(), Tier: name, Limit: r.limit.String(), From: from}
+		c := api.InspectedCount{Endpoint: e.name(), Tier: name, Limit: r.limit.String(), From: from}
 		if r.Rule != nil {
 			i.count(ctx, &c, r.Rule, key)
 		}
@@ -151,11 +151,11 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 }
 
 // overrides returns those of the key at an endpoint, or of the whole zone.
-func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
+func (i *inspector) overrides(endpoint string) (origins []api.Origin) {
 	for _, o := range i.snapshot.Version.Document.Overrides {
 		if o.Endpoint == endpoint && (o.Limit != "" || o.Multiplier != 0) && i.entries[&o.Entry] {
-			origins = append(origins, adminapi.Origin{
-				Limit: o.Limit, Multiplier: o.Multiplier, Source: adminapi.FromOverride, Place: "key", Override: o.ID,
+			origins = append(origins, api.Origin{
+				Limit: o.Limit, Multiplier: o.Multiplier, Source: api.FromOverride, Place: "key", Override: o.ID,
 			})
 		}
 	}
@@ -163,7 +163,7 @@ func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 }
 
 // count asks the store for the count of a key.
-func (i *inspector) count(ctx context.Context, c *adminapi.InspectedCount, r *limiter.Rule, key []byte) {
+func (i *inspector) count(ctx context.Context, c *api.InspectedCount, r *limiter.Rule, key []byte) {
 	found, err := i.store.Inspect(ctx, i.now, r, key)
 	if err != nil {
 		c.Error = err.Error()
@@ -175,22 +175,22 @@ func (i *inspector) count(ctx context.Context, c *adminapi.InspectedCount, r *li
 	}
 }
 
-func newCountState(c *limiter.CountState, now time.Time) *adminapi.CountState {
-	return &adminapi.CountState{
+func newCountState(c *limiter.CountState, now time.Time) *api.CountState {
+	return &api.CountState{
 		Limit: c.Limit, Remaining: c.Remaining, Consumed: c.Consumed, Leased: c.Leased,
 		RetryAt: instantAt(c.RetryAt, c.At, now), ResetAt: instantAt(c.ResetAt, c.At, now),
 		LeasedUntil: instantAt(c.LeasedUntil, c.At, now),
 	}
 }
 
-func newNodeState(a *limiter.AccountState, now time.Time) *adminapi.NodeState {
-	n := &adminapi.NodeState{
-		Leases: []adminapi.NodeLease{}, Debt: a.Debt, DeniedUntil: timeIn(a.DeniedFor, now),
+func newNodeState(a *limiter.AccountState, now time.Time) *api.NodeState {
+	n := &api.NodeState{
+		Leases: []api.NodeLease{}, Debt: a.Debt, DeniedUntil: timeIn(a.DeniedFor, now),
 		DeniedCost: a.DeniedCost, Demand: a.Demand, Requesting: a.Requesting,
 	}
 	for _, l := range a.Leases {
 		if expires := timeIn(l.Lasts, now); expires != nil {
-			n.Leases = append(n.Leases, adminapi.NodeLease{Events: l.Events, ExpiresAt: *expires})
+			n.Leases = append(n.Leases, api.NodeLease{Events: l.Events, ExpiresAt: *expires})
 		}
 	}
 	return n

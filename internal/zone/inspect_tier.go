@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // tier returns what decides the tier of the key; nil: it has none. asked is what the placeholder of
 // requests would give; "" is unknown.
-func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
+func (i *inspector) tier(asked string) (*api.DecidedBy, error) {
 	f := i.zone.tiers
 	switch {
 	case f == nil && asked != "":
@@ -23,19 +23,19 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 	}
 	for _, a := range slices.Backward(i.snapshot.Version.Document.Tiers) {
 		if i.entries[&a.Entry] {
-			return &adminapi.DecidedBy{Name: a.Tier, Source: adminapi.FromRules, Entry: a.ID}, nil
+			return &api.DecidedBy{Name: a.Tier, Source: api.FromRules, Entry: a.ID}, nil
 		}
 	}
 	if tier := f.ofPattern(i.text()); tier != noTier {
-		return &adminapi.DecidedBy{Name: f.names[tier], Source: adminapi.FromKeys}, nil
+		return &api.DecidedBy{Name: f.names[tier], Source: api.FromKeys}, nil
 	}
 	switch {
 	case asked != "":
-		return &adminapi.DecidedBy{Name: asked, Source: adminapi.FromRequest}, nil
+		return &api.DecidedBy{Name: asked, Source: api.FromRequest}, nil
 	case f.placeholder != nil:
-		return &adminapi.DecidedBy{Source: adminapi.FromPlaceholder, Placeholder: "{" + f.placeholder.Name + "}"}, nil
+		return &api.DecidedBy{Source: api.FromPlaceholder, Placeholder: "{" + f.placeholder.Name + "}"}, nil
 	case f.fallback != noTier:
-		return &adminapi.DecidedBy{Name: f.names[f.fallback], Source: adminapi.FromDefault}, nil
+		return &api.DecidedBy{Name: f.names[f.fallback], Source: api.FromDefault}, nil
 	}
 	return nil, nil
 }
@@ -45,14 +45,14 @@ func (i *inspector) withoutKey() bool { return i.key.Missing && i.zone.missing.l
 
 // possibleTiers returns the tiers that the key can have if by decides. If that is a placeholder,
 // each request says which of them it has.
-func (i *inspector) possibleTiers(by *adminapi.DecidedBy) []int {
+func (i *inspector) possibleTiers(by *api.DecidedBy) []int {
 	f := i.zone.tiers
 	switch {
 	case i.withoutKey():
 		return []int{withoutKey}
 	case by == nil:
 		return []int{noTier}
-	case by.Source != adminapi.FromPlaceholder:
+	case by.Source != api.FromPlaceholder:
 		return []int{slices.Index(f.names, by.Name)}
 	}
 	return f.all()

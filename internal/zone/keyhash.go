@@ -5,14 +5,14 @@ import (
 	"encoding/base64"
 	"iter"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // KeyByHash returns the key of a zone with a hash, nil if it is none of those that the rules name or
 // that are in known, as the store has them. It looks for as long as ctx lasts.
-func (s *Snapshot) KeyByHash(ctx context.Context, zone, hash string, known ...iter.Seq[[]byte]) *adminapi.KnownKey {
+func (s *Snapshot) KeyByHash(ctx context.Context, zone, hash string, known ...iter.Seq[[]byte]) *api.KnownKey {
 	z := s.set.named(zone)
 	for _, keys := range append([]iter.Seq[[]byte]{s.namedKeys(z)}, known...) {
 		for key := range keys {
@@ -38,8 +38,8 @@ func (z *Zone) hasHash(key []byte, hash string) bool {
 }
 
 // known describes a key that was found.
-func (s *Snapshot) known(z *Zone, key []byte) *adminapi.KnownKey {
-	k := &adminapi.KnownKey{
+func (s *Snapshot) known(z *Zone, key []byte) *api.KnownKey {
+	k := &api.KnownKey{
 		Shown: z.show(key, s.set.showsKeys(z.Name)), Stored: base64.StdEncoding.EncodeToString(key),
 	}
 	if name, exact := z.nameOf(key); exact {

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // Overridden returns the limits that the key of an override has with it, at each place and for each
 // tier that it may have, and what they are without it. It returns none if the override does not fit.
-func (s *Snapshot) Overridden(o *rules.Override) (all []adminapi.OverriddenLimit) {
+func (s *Snapshot) Overridden(o *rules.Override) (all []api.OverriddenLimit) {
 	z := s.set.named(o.Zone)
 	if z == nil {
 		return nil
@@ -38,7 +38,7 @@ func (s *Snapshot) Overridden(o *rules.Override) (all []adminapi.OverriddenLimit
 			if r == nil || inForce.countedAt(place, r) != place {
 				continue
 			}
-			l := adminapi.OverriddenLimit{
+			l := api.OverriddenLimit{
 				Endpoint: inForce.endpoints[place].name(), Was: r.limit.String(), Limit: k.of(r).limit.String(),
 			}
 			if len(tiers) > 1 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -18,14 +18,14 @@ func TestOverridden(t *testing.T) {
 		"overrides": [{"id": "o", "zone": "user", "key": "pro-a", "limit": "7/1m"}]}`)
 	for _, tc := range []struct {
 		override rules.Override
-		want     []adminapi.OverriddenLimit
+		want     []api.OverriddenLimit
 	}{
-		{overrideOf(rules.Override{Multiplier: 2}, "pro-a"), []adminapi.OverriddenLimit{
+		{overrideOf(rules.Override{Multiplier: 2}, "pro-a"), []api.OverriddenLimit{
 			{Limit: "2000/1m", Was: "1000/1m"}, {Endpoint: "/search", Limit: "10/1s burst 20", Was: "5/1s burst 10"}}},
-		{overrideOf(rules.Override{Limit: "3/1m"}, "a"), []adminapi.OverriddenLimit{
+		{overrideOf(rules.Override{Limit: "3/1m"}, "a"), []api.OverriddenLimit{
 			{Limit: "3/1m", Was: "200/1m"}, {Tier: "pro", Limit: "3/1m", Was: "1000/1m"},
 			{Endpoint: "/search", Limit: "3/1m", Was: "5/1s burst 10"}, {Endpoint: "/search", Tier: "pro", Limit: "3/1m", Was: "5/1s burst 10"}}},
-		{overrideOf(rules.Override{Multiplier: 3, Endpoint: "/search"}, "pro-a"), []adminapi.OverriddenLimit{
+		{overrideOf(rules.Override{Multiplier: 3, Endpoint: "/search"}, "pro-a"), []api.OverriddenLimit{
 			{Endpoint: "/search", Limit: "15/1s burst 30", Was: "5/1s burst 10"}}},
 		{overrideOf(rules.Override{Concurrent: 3}, "a"), nil},
 		{overrideOf(rules.Override{Multiplier: 3, Endpoint: "/gone"}, "a"), nil},

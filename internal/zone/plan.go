@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -19,7 +19,7 @@ import (
 
 // Plan returns what changes for the zones if s comes in place of old, which has other zones. otherStore
 // says how the store of the counts changes; "": it does not.
-func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.PlannedZone) {
+func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []api.PlannedZone) {
 	before, after := old.set.byName(), s.set.byName()
 	wasDry, isDry := old.dryRunTexts(), s.dryRunTexts()
 	configured := sync.OnceValue(func() *configuredZones { return configuredZonesOf(old, s) })
@@ -30,15 +30,15 @@ func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.Plann
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		z := adminapi.PlannedZone{Zone: name, Change: adminapi.ZoneChanged, Limits: []adminapi.PlannedLimit{}, Reset: reset[name]}
+		z := api.PlannedZone{Zone: name, Change: api.ZoneChanged, Limits: []api.PlannedLimit{}, Reset: reset[name]}
 		switch {
 		case before[name] == nil:
-			z.Change = adminapi.ZoneAdded
+			z.Change = api.ZoneAdded
 			if isDry[name] != dryRunOff {
 				z.DryRun = isDry[name]
 			}
 		case after[name] == nil:
-			z.Change = adminapi.ZoneRemoved
+			z.Change = api.ZoneRemoved
 		default:
 			was, is := old.limitTexts(name), s.limitTexts(name)
 			z.Limits = changedLimits(was, is)
@@ -139,18 +139,18 @@ func enforcementText(r *limiter.Rule) (text string) {
 }
 
 // changedLimits returns the limits that differ, in a fixed order.
-func changedLimits(was, is map[limitPlace]limitText) []adminapi.PlannedLimit {
-	changed := []adminapi.PlannedLimit{}
+func changedLimits(was, is map[limitPlace]limitText) []api.PlannedLimit {
+	changed := []api.PlannedLimit{}
 	places := maps.Clone(was)
 	maps.Copy(places, is)
 	for p := range places {
 		if was[p] != is[p] {
-			changed = append(changed, adminapi.PlannedLimit{
+			changed = append(changed, api.PlannedLimit{
 				Endpoint: p.endpoint, Tier: p.tier, Missing: p.missing, From: was[p].String(), To: is[p].String(),
 			})
 		}
 	}
-	slices.SortFunc(changed, func(a, b adminapi.PlannedLimit) int {
+	slices.SortFunc(changed, func(a, b api.PlannedLimit) int {
 		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Tier, b.Tier), compareBool(a.Missing, b.Missing),
 			cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
@@ -170,7 +170,7 @@ func compareBool(a, b bool) int {
 // PlanKeys adds to a plan what happens to the keys that use the zones most, which top returns for a zone.
 // The zones of s have the handles of those of old. otherStore is as in Plan. The error is that of the store.
 func (s *Snapshot) PlanKeys(ctx context.Context, store InspectedStore, top func(zone string) topkeys.View, old *Snapshot,
-	otherStore string, plan []adminapi.PlannedZone,
+	otherStore string, plan []api.PlannedZone,
 ) error {
 	before, after := old.set.byName(), s.set.byName()
 	for i := range plan {
@@ -245,7 +245,7 @@ type keyPlanner struct {
 
 // above returns the keys in use that are above their new limits, or at the limit if their dry run ends,
 // the greatest use first.
-func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (keys []adminapi.PlannedKey, err error) {
+func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (keys []api.PlannedKey, err error) {
 	counted := newCountedRules(p.planned, p.new.of(p.planned), "", p.now)
 	for _, k := range used {
 		r := p.ruleOf(k)
@@ -258,13 +258,13 @@ func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (k
 		}
 		c, ends := found.Count, p.endsDryRun([]byte(k.Key))
 		if c.Consumed > c.Limit || ends && (c.Consumed == c.Limit || k.rejected > 0 && c.Consumed > 0) {
-			keys = append(keys, adminapi.PlannedKey{
+			keys = append(keys, api.PlannedKey{
 				ShownKey: counted.show(k, p.old.set.showsKeys(p.zone.Name)), Limit: r.limit.String(), Consumed: c.Consumed,
 				DryRunEnds: ends,
 			})
 		}
 	}
-	slices.SortFunc(keys, func(a, b adminapi.PlannedKey) int {
+	slices.SortFunc(keys, func(a, b api.PlannedKey) int {
 		return cmp.Or(cmp.Compare(b.Consumed, a.Consumed), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Hash, b.Hash))
 	})
 	return keys, nil

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -19,7 +19,7 @@ import (
 )
 
 // Top returns the keys that use a zone most, of a view of its lists.
-func (s *Snapshot) Top(zone string, q *adminapi.TopQuery, view *topkeys.View) *adminapi.Top {
+func (s *Snapshot) Top(zone string, q *api.TopQuery, view *topkeys.View) *api.Top {
 	z, inForce := s.rulesOf(zone)
 	counted := newCountedRules(z, inForce, q.Endpoint, time.Now())
 	var all []*usedKey
@@ -32,8 +32,8 @@ func (s *Snapshot) Top(zone string, q *adminapi.TopQuery, view *topkeys.View) *a
 	slices.SortFunc(all, func(a, b *usedKey) int {
 		return cmp.Or(cmp.Compare(b.by(q.By), a.by(q.By)), strings.Compare(a.Key, b.Key), cmp.Compare(a.Rule, b.Rule))
 	})
-	answer := &adminapi.Top{
-		Zone: z.Name, By: q.By, Unlisted: rounded(view.Taken.Unlisted + view.Rejected.Unlisted), Keys: []adminapi.TopKey{},
+	answer := &api.Top{
+		Zone: z.Name, By: q.By, Unlisted: rounded(view.Taken.Unlisted + view.Rejected.Unlisted), Keys: []api.TopKey{},
 	}
 	for _, k := range all[:min(q.Most, len(all))] {
 		if k.by(q.By) > 0 {
@@ -71,14 +71,14 @@ func newUsedKeys(view *topkeys.View) map[topkeys.ID]*usedKey {
 	return all
 }
 
-// by returns what keys are sorted by: see adminapi.TopQuery.By.
+// by returns what keys are sorted by: see api.TopQuery.By.
 func (u *usedKey) by(what string) float64 {
 	switch what {
-	case adminapi.ByTaken:
+	case api.ByTaken:
 		return u.taken
-	case adminapi.ByRejected:
+	case api.ByRejected:
 		return u.rejected
-	case adminapi.ByUtilisation:
+	case api.ByUtilisation:
 		return u.utilisation()
 	}
 	return u.taken + u.rejected
@@ -189,8 +189,8 @@ func (r *rule) limitText() string {
 }
 
 // describe returns a key as operators read it. A key that may be a secret is shown shortened.
-func (c *countedRules) describe(k *usedKey, show bool) adminapi.TopKey {
-	return adminapi.TopKey{
+func (c *countedRules) describe(k *usedKey, show bool) api.TopKey {
+	return api.TopKey{
 		ShownKey: c.show(k, show), Limit: k.rule.limitText(),
 		Demand: rounded(k.taken + k.rejected), Taken: rounded(k.taken), Rejected: rounded(k.rejected),
 		Error: rounded(max(0, k.error)), Utilisation: rounded(k.utilisation()),
@@ -198,14 +198,14 @@ func (c *countedRules) describe(k *usedKey, show bool) adminapi.TopKey {
 }
 
 // show returns what operators may see of a key.
-func (c *countedRules) show(k *usedKey, show bool) adminapi.ShownKey {
+func (c *countedRules) show(k *usedKey, show bool) api.ShownKey {
 	answer := c.zone.show([]byte(k.Key), show)
 	answer.Endpoint = c.byID[k.Rule].endpoint
 	return answer
 }
 
 // show returns what operators may see of a key that the store has. show says that it is no secret.
-func (z *Zone) show(key []byte, show bool) (answer adminapi.ShownKey) {
+func (z *Zone) show(key []byte, show bool) (answer api.ShownKey) {
 	name, exact := z.nameOf(key)
 	answer.Missing = name.Missing
 	text, _ := name.Bytes() // a digest has none

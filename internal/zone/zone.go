@@ -16,7 +16,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adaptive"
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -89,7 +89,7 @@ type Options struct {
 
 // New compiles settings. The zone is not in s yet.
 func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) {
-	if name == adminapi.EmergencyZone {
+	if name == api.EmergencyZone {
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
 	z := &Zone{

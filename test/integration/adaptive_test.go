@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -45,7 +45,7 @@ func TestAdaptive(t *testing.T) {
 	if z := zone(); z["limit"] != 2.0 || z["max_latency"] != "500ms" || z["min"] != 1.0 || z["max"] != 2.0 {
 		t.Errorf("zone = %v, want a limit of 2, from 1 to 2, and 500ms", z)
 	}
-	if x := g.explain("GET", "/", nil); x.Handlers[0].Outcome != adminapi.Admitted || !x.Handlers[0].Zones[0].Applies {
+	if x := g.explain("GET", "/", nil); x.Handlers[0].Outcome != api.Admitted || !x.Handlers[0].Zones[0].Applies {
 		t.Errorf("a request is explained as %+v, want the zone to apply, which rejects for no reason of the request", x)
 	} else if a := x.Handlers[0].Zones[0].Adaptive; a == nil || a.Limit != 2 || a.InFlight != 2 {
 		t.Errorf("a request is explained with adaptive %+v, want 2 of 2 in flight", a)

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -52,7 +52,7 @@ func TestConcurrentEndsWithTheResponse(t *testing.T) {
 		taken := func(way string, end func()) {
 			t.Helper()
 			if x := g.explain("GET", "/", []string{"X-Api-Key: k"}); x.Response.Status != 429 ||
-				x.Handlers[0].Zones[0].Concurrent[0].Outcome != adminapi.Rejected {
+				x.Handlers[0].Zones[0].Concurrent[0].Outcome != api.Rejected {
 				t.Errorf("a request beside %s is explained as %+v, want 429", way, x)
 			}
 			g.get("/", "X-Api-Key: k").is(429).has("Retry-After", "1").has("RateLimit-Policy", `"z:concurrent";q=1;qu="concurrent-requests"`)
@@ -62,7 +62,7 @@ func TestConcurrentEndsWithTheResponse(t *testing.T) {
 				found := inFlight()
 				return found == "[map[in_flight:0 limit:1]]" || found == "[map[in_flight:0 leased:1 limit:1]]"
 			})
-			if x := g.explain("GET", "/", []string{"X-Api-Key: k"}); x.Handlers[0].Outcome != adminapi.Admitted {
+			if x := g.explain("GET", "/", []string{"X-Api-Key: k"}); x.Handlers[0].Outcome != api.Admitted {
 				t.Errorf("a request after %s is explained as %+v, want it admitted", way, x)
 			}
 			g.get("/", "X-Api-Key: k").is(200)

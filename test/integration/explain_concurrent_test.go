@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -34,7 +34,7 @@ func TestAdminExplainConcurrent(t *testing.T) {
 	}
 	reverse_proxy ` + addr
 	inEachStoreOf(t, site, func(t *testing.T, g *gateway) {
-		explained := func(key string) (z, dry adminapi.ExplainedZone, x *adminapi.Explanation) {
+		explained := func(key string) (z, dry api.ExplainedZone, x *api.Explanation) {
 			t.Helper()
 			x = g.explain("GET", "/", []string{"X-Api-Key: " + key})
 			return x.Handlers[0].Zones[1], x.Handlers[0].Zones[0], x
@@ -51,20 +51,20 @@ func TestAdminExplainConcurrent(t *testing.T) {
 					*c.Remaining != 1-inFlight {
 					t.Errorf("%s: requests at once are explained as %+v, want %d in flight and %s", key, c, inFlight, outcome)
 				}
-				if l := z.Limits[0]; l.Outcome != adminapi.Admitted || l.CountStatus != "401" {
+				if l := z.Limits[0]; l.Outcome != api.Admitted || l.CountStatus != "401" {
 					t.Errorf("%s: the rate is explained as %+v, want it admitted, and to count with 401", key, l)
 				}
 			}
 		}
-		check("k", 0, adminapi.Admitted, adminapi.Admitted, 0)
+		check("k", 0, api.Admitted, api.Admitted, 0)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			g.get("/waits", "X-Api-Key: k").is(200)
 		}()
 		<-began
-		check("k", 1, adminapi.Rejected, adminapi.WouldReject, 429)
-		check("other", 0, adminapi.Admitted, adminapi.WouldReject, 0)
+		check("k", 1, api.Rejected, api.WouldReject, 429)
+		check("other", 0, api.Admitted, api.WouldReject, 0)
 		_, _, x := explained("k")
 		got := g.get("/", "X-Api-Key: k").is(429)
 		for _, name := range []string{"Retry-After", "Ratelimit", "Ratelimit-Policy"} {
@@ -78,7 +78,7 @@ func TestAdminExplainConcurrent(t *testing.T) {
 			z, _, _ := explained("k")
 			return z.Concurrent[0].Rule.InFlight == 0
 		})
-		check("k", 0, adminapi.Admitted, adminapi.Admitted, 0)
+		check("k", 0, api.Admitted, api.Admitted, 0)
 		inspected := fmt.Sprint(g.admin("POST", "/rate_limit/zones/z/inspect", `{"key": "other"}`).is(200).object()["concurrent"])
 		if want := "[map[in_flight:0 limit:1]]"; inspected != want {
 			t.Errorf("the key that was explained alone has %s, want %s", inspected, want)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -280,14 +280,14 @@ func explainAndSend(t *testing.T, g *gateway, requests []string) {
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // explain explains a request.
-func (g *gateway) explain(method, path string, headers []string) (x *adminapi.Explanation) {
+func (g *gateway) explain(method, path string, headers []string) (x *api.Explanation) {
 	g.t.Helper()
 	fields := make(http.Header)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		fields[name] = append(fields[name], value)
 	}
-	body, err := json.Marshal(adminapi.ExplainRequest{Method: method, URI: path, Headers: fields, Host: g.addr})
+	body, err := json.Marshal(api.ExplainRequest{Method: method, URI: path, Headers: fields, Host: g.addr})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -298,23 +298,23 @@ func (g *gateway) explain(method, path string, headers []string) (x *adminapi.Ex
 }
 
 // decisionsOf returns the decisions that followers see of a request if it is as explained.
-func decisionsOf(x *adminapi.Explanation) (lines []string) {
+func decisionsOf(x *api.Explanation) (lines []string) {
 	for _, h := range x.Handlers {
 		if h.Access != nil {
 			lines = append(lines, fmt.Sprintf(" %s  false   %d", h.Outcome, h.Status))
 		}
 		for _, z := range h.Zones {
-			passed := z.Outcome == adminapi.Allowed || z.Outcome == adminapi.WouldDeny
+			passed := z.Outcome == api.Allowed || z.Outcome == api.WouldDeny
 			switch {
-			case !z.Applies, len(z.Limits)+len(z.Concurrent) == 0 && !passed && z.Outcome != adminapi.Denied:
+			case !z.Applies, len(z.Limits)+len(z.Concurrent) == 0 && !passed && z.Outcome != api.Denied:
 				continue
-			case h.Outcome != adminapi.Admitted && z.Outcome != h.Outcome && !passed:
+			case h.Outcome != api.Admitted && z.Outcome != h.Outcome && !passed:
 				continue
 			case len(z.Limits) > 0 && z.Limits[0].Cost == 0: // it is unlimited, or was charged before
 				continue
 			}
 			endpoint, status := "", h.Status
-			if passed || h.Outcome == adminapi.Admitted {
+			if passed || h.Outcome == api.Admitted {
 				status = 0
 			}
 			switch {
@@ -328,7 +328,7 @@ func decisionsOf(x *adminapi.Explanation) (lines []string) {
 				tier = z.Tier.Name
 			}
 			lines = append(lines, fmt.Sprintf("%s %s %s %t %s %s %d", z.Zone, z.Outcome, z.Key, z.Missing, endpoint, tier, status))
-			if z.Outcome == adminapi.Denied {
+			if z.Outcome == api.Denied {
 				break // those after it are not asked
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
@@ -34,7 +34,7 @@ func historyZone(limit string) string {
 }
 
 // history returns what POST /rate_limit/history answers.
-func (g *gateway) history(body string) (h *adminapi.History) {
+func (g *gateway) history(body string) (h *api.History) {
 	g.t.Helper()
 	answer := g.admin("POST", "/rate_limit/history", body).is(200)
 	if err := json.Unmarshal([]byte(answer.body), &h); err != nil {
@@ -47,7 +47,7 @@ func (g *gateway) history(body string) (h *adminapi.History) {
 var varying = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
 
 // eventsOf returns the events of a history, the oldest first.
-func eventsOf(h *adminapi.History) (all []string) {
+func eventsOf(h *api.History) (all []string) {
 	for _, e := range slices.Backward(h.Events) {
 		text := e.Kind
 		for _, more := range []string{e.Zone, e.Key + e.Shortened, e.Endpoint, e.Tier, e.What, e.Author, e.Reason, e.Entry} {
@@ -68,7 +68,7 @@ func (g *gateway) awaitEvent(body, kind string) {
 	g.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
 		h := g.history(body)
-		if slices.ContainsFunc(h.Events, func(e adminapi.HistoryEvent) bool { return e.Kind == kind }) {
+		if slices.ContainsFunc(h.Events, func(e api.HistoryEvent) bool { return e.Kind == kind }) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -122,14 +122,14 @@ func TestAdminHistory(t *testing.T) {
 				"reload | user | zone changed; settings: limit",
 				"override_expired | user | 5/1h | expiry | brief",
 			}
-			check := func(what string, h *adminapi.History, want []string) {
+			check := func(what string, h *api.History, want []string) {
 				t.Helper()
 				got := eventsOf(h)
 				sorted := func(all []string) []string { all = slices.Clone(all); slices.Sort(all); return all } // the expiry has an instant of its own
 				if !slices.Equal(sorted(got), sorted(want)) {
 					t.Errorf("history of %s =\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
-				if !slices.IsSortedFunc(h.Events, func(a, b adminapi.HistoryEvent) int { return b.Time.Compare(a.Time) }) {
+				if !slices.IsSortedFunc(h.Events, func(a, b api.HistoryEvent) int { return b.Time.Compare(a.Time) }) {
 					t.Errorf("history of %s is not in order", what)
 				}
 				for _, e := range h.Events {

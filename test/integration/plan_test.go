@@ -12,12 +12,12 @@ import (
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // plan returns what a reload with a Caddyfile would change.
-func (g *gateway) plan(caddyfile string) (p *adminapi.Plan) {
+func (g *gateway) plan(caddyfile string) (p *api.Plan) {
 	g.t.Helper()
 	adapted, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(caddyfile), nil)
 	if err != nil {

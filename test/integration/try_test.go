@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
 // An operator tries another limit on what has come since the first question.
@@ -26,7 +26,7 @@ func TestAdminTry(t *testing.T) {
 		}
 	}
 	respond hello`)
-	try := func(zone, body string) (answer adminapi.Trial) {
+	try := func(zone, body string) (answer api.Trial) {
 		t.Helper()
 		r := g.admin("POST", "/rate_limit/zones/"+zone+"/try", body)
 		r.is(200)

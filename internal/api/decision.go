@@ -1,16 +1,12 @@
-package adminapi
+package api
 
-import "time"
-
-// What a tail of decisions is if the request does not say.
-const (
-	DefaultTail = "1m"
-	maxTail     = 10 * time.Minute
-
-	// defaultSample is the part of the decisions that let requests pass; with a key, it is all of
-	// them.
-	defaultSample = 0.01
+import (
+	"net/netip"
+	"time"
 )
+
+// DefaultTail is how long a tail of decisions is if the request does not say.
+const DefaultTail = "1m"
 
 // The outcomes of decisions, as metrics, logs and tails call them.
 const (
@@ -101,4 +97,15 @@ func (w *Wait) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*w = Wait(d)
 	return err
+}
+
+// A DecisionFilter says which decisions a tail has.
+type DecisionFilter struct {
+	Zones, Outcomes []string            // empty: all
+	Keys            map[string][][]byte // by zone, as requests have them; nil: all keys
+	Sample          float64             // the fraction of the requests that pass
+
+	// Address has the clients whose requests are wanted that an address has decided before any zone.
+	// The zero value has none.
+	Address netip.Prefix
 }

@@ -1,4 +1,4 @@
-package adminapi
+package api
 
 import (
 	"encoding/json"
