@@ -103,7 +103,8 @@ verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium b
 
 # What computes runs beside what waits, and gives way to it.
 computed:
-	@nice $(MAKE) --no-print-directory lint vuln tidy fuzz-short
+	@nice -n 19 $(MAKE) --no-print-directory lint vuln tidy
+	@nice $(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory unraced programs=2
 
 waiting:
