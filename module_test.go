@@ -45,7 +45,7 @@ func TestProvisionRefuses(t *testing.T) {
 		{"endpoint of another router", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true}, "endpoints": [{"path": "/a/:id"}]}}}`,
 			"endpoint 1 (/a/:id): path"},
 		{"method", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true},
-			"endpoints": [{"methods": ["gets"], "path": "/a"}]}}}`, "did you mean GET?"},
+			"endpoints": [{"methods": ["gets"], "path": "/a"}]}}}`, "use GET"},
 		{"shadowed endpoint", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true},
 			"endpoints": [{"path": "/b", "cost": 2}, {"path": "/a*", "cost": 2}, {"methods": ["get"], "path": "/a", "cost": 2}]}}}`,
 			"endpoint GET /a gets no request, because /a* at place 2"},
