@@ -37,9 +37,9 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
-	./test/adapt ./test/docs ./internal/pathpattern ./internal/keytemplate ./limiter ./sim ./sim/traffic ./lua \
-	./internal/explain ./internal/glob ./internal/httpmethod ./internal/keyshare ./internal/logzone ./internal/matchindex \
-	./internal/pathmatch ./internal/reach ./internal/route ./internal/spelling ./internal/subdirective ./internal/tokenusage \
+	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/keytemplate ./limiter ./sim ./sim/traffic ./lua \
+	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/keyshare ./internal/logzone ./internal/matchindex \
+	./internal/text/pathmatch ./internal/reach ./internal/text/route ./internal/text/spelling ./internal/subdirective ./internal/tokenusage \
 	./internal/trial
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
@@ -95,8 +95,8 @@ upstreams: need-go ## Ask real upstreams which names and values they read as a k
 	done
 	$(GO) test -count=1 -run TestUpstream ./internal/keytemplate
 	$(GO) run ./test/upstreams/paths >bin/upstream_paths.txt
-	mv bin/upstream_paths.txt internal/pathreading/testdata/upstream_paths.txt
-	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/pathreading
+	mv bin/upstream_paths.txt internal/text/pathreading/testdata/upstream_paths.txt
+	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/text/pathreading
 
 verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium build alone ## Everything CI runs
 	@$(MAKE) --no-print-directory -j 2 computed waiting

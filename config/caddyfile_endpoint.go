@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
-	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/route"
 )
 
 const endpointUsage = "endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]]"

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // IsUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that

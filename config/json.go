@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 // The JSON configuration accepts what is one line of a Caddyfile as that text, too. Each setting is

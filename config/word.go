@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 func encode(t *testing.T, v any) string {

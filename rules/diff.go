@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 // A Difference is a value that two documents do not have in common.

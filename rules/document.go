@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 // A Document is the rules in force beside the configuration. The zero Document changes nothing.

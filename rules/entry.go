@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 // Expired reports whether e is over at now. Then it counts as absent.

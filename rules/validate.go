@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 // The bounds of a document.

@@ -74,7 +74,7 @@ var policy = []struct {
 		reason:   "nodes exchange who is alive and what they define, and bytes that others ask for, but no counts",
 	}, {
 		packages: module + "/rules",
-		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},
+		allow:    []string{module + "/internal/ipset", module + "/internal/text/spelling", module + "/internal/text/strictjson"},
 		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
 	}, {
 		packages: module + "/rules/rulestore",
@@ -92,9 +92,9 @@ var policy = []struct {
 	}, {
 		packages: module + "/config",
 		allow: []string{
-			module + "/limiter", module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
-			module + "/internal/pathpattern", module + "/internal/route", module + "/internal/spelling",
-			module + "/internal/strictjson", module + "/internal/subdirective", "github.com/caddyserver/...",
+			module + "/limiter", module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
+			module + "/internal/text/pathpattern", module + "/internal/text/route", module + "/internal/text/spelling",
+			module + "/internal/text/strictjson", module + "/internal/subdirective", "github.com/caddyserver/...",
 		},
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
@@ -139,7 +139,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
-			module + "/internal/api", module + "/internal/spelling", module + "/internal/strictjson", module + "/internal/tail", module + "/limiter",
+			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson", module + "/internal/tail", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
 		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
@@ -203,12 +203,12 @@ var policy = []struct {
 		},
 		reason: "the limit in front of everything works without zones and stores",
 	}, {
-		packages: module + "/internal/glob",
+		packages: module + "/internal/text/glob",
 		allow:    []string{},
 		reason:   "matching text needs only the standard library",
 	}, {
-		packages: module + "/internal/httpmethod",
-		allow:    []string{module + "/internal/spelling"},
+		packages: module + "/internal/text/httpmethod",
+		allow:    []string{module + "/internal/text/spelling"},
 		reason:   "the methods of HTTP depend on nothing here",
 	}, {
 		packages: module + "/internal/ipset",
@@ -221,20 +221,20 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/keytemplate",
 		allow: []string{
-			module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/...",
 		},
 		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
 		packages: module + "/internal/matchindex",
-		allow:    []string{module + "/internal/pathmatch", "github.com/caddyserver/caddy/v2/..."},
+		allow:    []string{module + "/internal/text/pathmatch", "github.com/caddyserver/caddy/v2/..."},
 		reason:   "what Caddy's matchers need of a request depends on no zone",
 	}, {
 		packages: module + "/internal/placeholder",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
 		reason:   "which placeholders exist depends on Caddy alone",
 	}, {
-		packages: module + "/internal/pathpattern",
-		allow:    []string{module + "/internal/glob"},
+		packages: module + "/internal/text/pathpattern",
+		allow:    []string{module + "/internal/text/glob"},
 		reason:   "what a pattern matches depends on no endpoint",
 	}, {
 		packages: module + "/internal/reach",
@@ -252,13 +252,13 @@ var policy = []struct {
 		},
 		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
 	}, {
-		packages: module + "/internal/pathmatch",
-		allow:    []string{module + "/internal/pathpattern", module + "/internal/pathreading"},
+		packages: module + "/internal/text/pathmatch",
+		allow:    []string{module + "/internal/text/pathpattern", module + "/internal/text/pathreading"},
 		reason:   "which readings of a path a pattern matches depends on no endpoint",
 	}, {
-		packages: module + "/internal/route",
+		packages: module + "/internal/text/route",
 		allow: []string{
-			module + "/internal/httpmethod", module + "/internal/pathmatch", module + "/internal/pathpattern", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern", "github.com/caddyserver/...",
 		},
 		reason: "which requests go to an endpoint depends on no limit",
 	}, {
@@ -278,16 +278,16 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "a body is bytes: what reads it needs neither Caddy nor limits, and can be fuzzed",
 	}, {
-		packages: module + "/internal/spelling",
+		packages: module + "/internal/text/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
 	}, {
-		packages: module + "/internal/strictjson",
-		allow:    []string{module + "/internal/spelling"},
+		packages: module + "/internal/text/strictjson",
+		allow:    []string{module + "/internal/text/spelling"},
 		reason:   "reading JSON depends on no setting",
 	}, {
 		packages: module + "/internal/subdirective",
-		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
+		allow:    []string{module + "/internal/text/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
 		packages: module + "/internal/response",
@@ -316,12 +316,12 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/zone",
 		allow: []string{
-			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/glob",
-			module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
+			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/text/glob",
+			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
 			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
-			module + "/internal/pastcharges", module + "/internal/pathmatch", module + "/internal/pathpattern",
-			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
-			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
+			module + "/internal/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
+			module + "/internal/text/pathreading", module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/text/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

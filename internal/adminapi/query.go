@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // A parameter is one of openapi.json, or a reference to one.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
 // The longest bodies of requests in bytes.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // apiError returns an error that Caddy answers with status and a JSON object that has the message.

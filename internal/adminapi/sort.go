@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

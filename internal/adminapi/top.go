@@ -9,7 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // getTop answers GET /rate_limit/zones/{zone}/top.

@@ -11,8 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
 )
 
 // Presence is whether a request has a value that all programs read alike. The presence of

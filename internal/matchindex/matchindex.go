@@ -16,7 +16,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 )
 
 // An Index has the numbers of many lists of matchers, by what they match. It is immutable.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/matchindex"
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 )
 
 // manyZones is from how many zones of a handler on an index costs a request less than to ask each of

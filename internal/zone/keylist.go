@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/text/glob"
 )
 
 // compileKeyLists compiles the patterns of the keys that the zone allows and denies.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
-	"github.com/fleetlimit/fleetlimit/internal/route"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/route"
 )
 
 // MatchDoubts returns what is probably a mistake in the matchers of z: what never matches, and

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
 )
 
 // webSocketHeaders are what Caddy adds to a request of HTTP/2 or HTTP/3 that opens a WebSocket.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 // A matcherSet is a set of matchers, of which those of paths are compiled: all readings of a path are

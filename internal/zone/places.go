@@ -7,8 +7,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 )
 
 // pathUse is whether a zone tells paths apart.

@@ -8,8 +8,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
-	"github.com/fleetlimit/fleetlimit/internal/pathreading"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathreading"
 )
 
 // A Request is a request as zones read it. The keys that they read stay in its buffer.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
-	"github.com/fleetlimit/fleetlimit/internal/route"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/route"
 )
 
 // A Rewrite says what the handlers before a zone may make of a path that a client sends, as reach.Way

@@ -1,6 +1,6 @@
 // Command paths asks real upstreams how they read paths, and prints a table of it. It needs nginx,
 // PHP, Symfony, Node with the packages of parsers/package.json, Java and Tomcat 10: `make upstreams`
-// installs them, and writes the table to internal/pathreading/testdata. A test there checks that each
+// installs them, and writes the table to internal/text/pathreading/testdata. A test there checks that each
 // reading of the table is one that zones know.
 package main
 

@@ -3,7 +3,7 @@ package pathpattern
 import (
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/glob"
+	"github.com/fleetlimit/fleetlimit/internal/text/glob"
 )
 
 // Covers reports whether wide matches every path that narrow matches. Both are patterns in lower

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // A checker compares values with the types that they are to be stored in.

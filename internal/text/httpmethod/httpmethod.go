@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // Of returns the method of a request in upper case, as a proxy sends it upstream: Caddy makes a GET

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 )
 
 func TestMatch(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"net/url"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
-	"github.com/fleetlimit/fleetlimit/internal/pathreading"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathreading"
 )
 
 // A Set is a set of readings of a path, by their indices. The first is how Caddy reads it.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/pathmatch"
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 // A Route is the methods and the path pattern of an endpoint. It is immutable.

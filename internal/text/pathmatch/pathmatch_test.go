@@ -12,7 +12,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 func parse(t testing.TB, path string) *url.URL {
