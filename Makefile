@@ -38,8 +38,8 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 # one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
 	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/keytemplate ./limiter ./sim ./sim/traffic ./lua \
-	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/keyshare ./internal/logzone ./internal/matchindex \
-	./internal/text/pathmatch ./internal/reach ./internal/text/route ./internal/text/spelling ./internal/subdirective ./internal/tokenusage \
+	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/keyshare ./internal/logzone ./internal/caddyread/matchindex \
+	./internal/text/pathmatch ./internal/caddyread/reach ./internal/text/route ./internal/text/spelling ./internal/caddyread/subdirective ./internal/tokenusage \
 	./internal/trial
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease

@@ -11,9 +11,9 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
-	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
 // readiness returns the health of this node.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 	"github.com/fleetlimit/fleetlimit/internal/text/route"

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
 // Charge is what a request is charged when its response has ended, in place of its cost. Until then

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 )
 
 // maxConcurrent is the highest number of requests at once.

@@ -94,7 +94,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/limiter", module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
 			module + "/internal/text/pathpattern", module + "/internal/text/route", module + "/internal/text/spelling",
-			module + "/internal/text/strictjson", module + "/internal/subdirective", "github.com/caddyserver/...",
+			module + "/internal/text/strictjson", module + "/internal/caddyread/subdirective", "github.com/caddyserver/...",
 		},
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
@@ -110,7 +110,7 @@ var policy = []struct {
 		packages: module + "/internal/report",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/decisionlog", module + "/internal/ipset",
-			module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/internal/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/rulewatch",
 			module + "/internal/stores", module + "/internal/tail", module + "/internal/usage", module + "/limiter", module + "/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
@@ -174,7 +174,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/logzone",
 		allow: []string{
-			module + "/config", module + "/internal/placeholder", module + "/internal/response", module + "/internal/usage",
+			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/usage",
 			module + "/internal/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
 		},
 		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
@@ -221,15 +221,15 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/keytemplate",
 		allow: []string{
-			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/caddyread/placeholder", "github.com/caddyserver/...",
 		},
 		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
-		packages: module + "/internal/matchindex",
+		packages: module + "/internal/caddyread/matchindex",
 		allow:    []string{module + "/internal/text/pathmatch", "github.com/caddyserver/caddy/v2/..."},
 		reason:   "what Caddy's matchers need of a request depends on no zone",
 	}, {
-		packages: module + "/internal/placeholder",
+		packages: module + "/internal/caddyread/placeholder",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
 		reason:   "which placeholders exist depends on Caddy alone",
 	}, {
@@ -237,17 +237,17 @@ var policy = []struct {
 		allow:    []string{module + "/internal/text/glob"},
 		reason:   "what a pattern matches depends on no endpoint",
 	}, {
-		packages: module + "/internal/reach",
+		packages: module + "/internal/caddyread/reach",
 		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
 		reason:   "which handlers requests come to depends on Caddy's routes alone",
 	}, {
-		packages: module + "/internal/matchers",
+		packages: module + "/internal/caddyread/matchers",
 		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
 		reason:   "what a matcher is called depends on Caddy alone",
 	}, {
 		packages: module + "/internal/explain",
 		allow: []string{
-			module + "/internal/api", module + "/internal/matchers", module + "/internal/placeholder", module + "/internal/reach",
+			module + "/internal/api", module + "/internal/caddyread/matchers", module + "/internal/caddyread/placeholder", module + "/internal/caddyread/reach",
 			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
@@ -286,13 +286,13 @@ var policy = []struct {
 		allow:    []string{module + "/internal/text/spelling"},
 		reason:   "reading JSON depends on no setting",
 	}, {
-		packages: module + "/internal/subdirective",
+		packages: module + "/internal/caddyread/subdirective",
 		allow:    []string{module + "/internal/text/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
 		packages: module + "/internal/response",
 		allow: []string{
-			module + "/config", module + "/internal/keytemplate", module + "/internal/placeholder", module + "/internal/usage",
+			module + "/config", module + "/internal/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/usage",
 			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
@@ -318,9 +318,9 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/text/glob",
 			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
-			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/matchers", module + "/internal/matchindex",
+			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/caddyread/matchers", module + "/internal/caddyread/matchindex",
 			module + "/internal/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
-			module + "/internal/text/pathreading", module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder", module + "/internal/response",
 			module + "/internal/text/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},

@@ -13,8 +13,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/matchers"
-	"github.com/fleetlimit/fleetlimit/internal/reach"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 )
 
 // Limits are the rate_limit handlers of a configuration.

@@ -17,7 +17,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
 // A request is one that a server could get, with what handlers provide that do not run.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
 // Check returns an error if the template counts something else than it seems to: a text that is

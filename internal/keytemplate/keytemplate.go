@@ -37,8 +37,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
 // ErrEarlyData reports that a key would contain an address that the client has not proved. Answer

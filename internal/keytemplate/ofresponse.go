@@ -3,7 +3,7 @@ package keytemplate
 import (
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
 // responsePrefixes are those of the names of placeholders that say something of a response.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
 // split cuts raw into texts and placeholders where Caddy's replacer does: `\{` and `\}` are braces,

@@ -5,8 +5,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchindex"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/matchindex"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 )
 

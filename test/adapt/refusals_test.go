@@ -33,7 +33,7 @@ func TestEveryRefusalHasACase(t *testing.T) {
 		}
 	}
 	found := 0
-	for _, pattern := range []string{"../../config/*.go", "../../internal/subdirective/*.go"} {
+	for _, pattern := range []string{"../../config/*.go", "../../internal/caddyread/subdirective/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 
-	"github.com/fleetlimit/fleetlimit/internal/matchers"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 )
 
 // A limit is a handler that is looked for.

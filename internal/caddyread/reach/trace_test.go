@@ -14,7 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 
-	"github.com/fleetlimit/fleetlimit/internal/matchers"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 )
 
 // A visitor notes where it comes. Its limit "rejects" fails with 429.
