@@ -37,8 +37,8 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
-	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/keytemplate ./limiter ./sim ./sim/traffic ./lua \
-	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/keyshare ./internal/logzone ./internal/caddyread/matchindex \
+	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/key/keytemplate ./limiter ./sim ./sim/traffic ./lua \
+	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/key/keyshare ./internal/logzone ./internal/caddyread/matchindex \
 	./internal/text/pathmatch ./internal/caddyread/reach ./internal/text/route ./internal/text/spelling ./internal/caddyread/subdirective ./internal/tokenusage \
 	./internal/trial
 # Packages whose tests mostly wait. They begin first and run beside others.
@@ -91,9 +91,9 @@ upstreams: need-go ## Ask real upstreams which names and values they read as a k
 	@mkdir -p bin
 	for table in names values; do \
 		$(GO) run ./test/upstreams $$table >bin/upstream_$$table.txt || exit 1; \
-		mv bin/upstream_$$table.txt internal/keytemplate/testdata/upstream_$$table.txt; \
+		mv bin/upstream_$$table.txt internal/key/keytemplate/testdata/upstream_$$table.txt; \
 	done
-	$(GO) test -count=1 -run TestUpstream ./internal/keytemplate
+	$(GO) test -count=1 -run TestUpstream ./internal/key/keytemplate
 	$(GO) run ./test/upstreams/paths >bin/upstream_paths.txt
 	mv bin/upstream_paths.txt internal/text/pathreading/testdata/upstream_paths.txt
 	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/text/pathreading

@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
-	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
 // A Caddyfile is what the parsers need of a Caddyfile beside the block that they parse. The zero

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
-	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 )
 
 // Charge is what a request is charged when its response has ended, in place of its cost. Until then

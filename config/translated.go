@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 
-	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
 // Translated returns the prefixes of NAT64.

@@ -1,6 +1,6 @@
 package rules
 
-import "github.com/fleetlimit/fleetlimit/internal/ipset"
+import "github.com/fleetlimit/fleetlimit/internal/key/ipset"
 
 // Canonical returns an entry with its key as requests have it, or with the only text of its address
 // or prefix. It returns the entry itself if that is so already.

@@ -32,7 +32,7 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
 	}, {
-		packages: module + "/internal/keytable",
+		packages: module + "/internal/key/keytable",
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
@@ -74,7 +74,7 @@ var policy = []struct {
 		reason:   "nodes exchange who is alive and what they define, and bytes that others ask for, but no counts",
 	}, {
 		packages: module + "/rules",
-		allow:    []string{module + "/internal/ipset", module + "/internal/text/spelling", module + "/internal/text/strictjson"},
+		allow:    []string{module + "/internal/key/ipset", module + "/internal/text/spelling", module + "/internal/text/strictjson"},
 		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
 	}, {
 		packages: module + "/rules/rulestore",
@@ -92,7 +92,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/config",
 		allow: []string{
-			module + "/limiter", module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
+			module + "/limiter", module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/key/keytemplate",
 			module + "/internal/text/pathpattern", module + "/internal/text/route", module + "/internal/text/spelling",
 			module + "/internal/text/strictjson", module + "/internal/caddyread/subdirective", "github.com/caddyserver/...",
 		},
@@ -109,8 +109,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/decisionlog", module + "/internal/ipset",
-			module + "/internal/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/config", module + "/internal/api", module + "/internal/decisionlog", module + "/internal/key/ipset",
+			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/rulewatch",
 			module + "/internal/stores", module + "/internal/tail", module + "/internal/usage", module + "/limiter", module + "/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
@@ -197,7 +197,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/emergency",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/keytemplate", module + "/internal/response",
+			module + "/config", module + "/internal/api", module + "/internal/key/keytemplate", module + "/internal/response",
 			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
 			"github.com/caddyserver/caddy/v2",
 		},
@@ -211,17 +211,17 @@ var policy = []struct {
 		allow:    []string{module + "/internal/text/spelling"},
 		reason:   "the methods of HTTP depend on nothing here",
 	}, {
-		packages: module + "/internal/ipset",
+		packages: module + "/internal/key/ipset",
 		allow:    []string{},
 		reason:   "a set of addresses needs only the standard library",
 	}, {
-		packages: module + "/internal/keyshare",
+		packages: module + "/internal/key/keyshare",
 		allow:    []string{},
 		reason:   "which keys a part has depends on the keys alone",
 	}, {
-		packages: module + "/internal/keytemplate",
+		packages: module + "/internal/key/keytemplate",
 		allow: []string{
-			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/caddyread/placeholder", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/caddyread/placeholder", "github.com/caddyserver/...",
 		},
 		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
@@ -292,7 +292,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/response",
 		allow: []string{
-			module + "/config", module + "/internal/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/usage",
+			module + "/config", module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/usage",
 			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
@@ -307,7 +307,7 @@ var policy = []struct {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/emergency",
-			module + "/internal/ipset", module + "/internal/journal", module + "/internal/keytemplate", module + "/internal/pace",
+			module + "/internal/key/ipset", module + "/internal/journal", module + "/internal/key/keytemplate", module + "/internal/pace",
 			module + "/internal/recent", module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
 			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
@@ -317,8 +317,8 @@ var policy = []struct {
 		packages: module + "/internal/zone",
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/text/glob",
-			module + "/internal/text/httpmethod", module + "/internal/ipset", module + "/internal/journal", module + "/internal/keyshare",
-			module + "/internal/keytable", module + "/internal/keytemplate", module + "/internal/caddyread/matchers", module + "/internal/caddyread/matchindex",
+			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/journal", module + "/internal/key/keyshare",
+			module + "/internal/key/keytable", module + "/internal/key/keytemplate", module + "/internal/caddyread/matchers", module + "/internal/caddyread/matchindex",
 			module + "/internal/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
 			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder", module + "/internal/response",
 			module + "/internal/text/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",

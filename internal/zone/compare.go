@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

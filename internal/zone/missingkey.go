@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 )
 
 // missingKey decides what happens to a request whose key is missing.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/keyshare"
-	"github.com/fleetlimit/fleetlimit/internal/keytable"
+	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/key/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/text/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"

@@ -3,7 +3,7 @@
 // headers they read as the value of a key (`upstreams values`), and prints a table of them. It needs
 // PHP, Ruby with Rack, Node with the packages of parsers/package.json, Perl with Mojolicious, Plack
 // and CGI, and Python with the packages of parsers/python.py: `make upstreams` installs them, and
-// writes the tables to internal/keytemplate/testdata. Tests there check that nothing of the tables
+// writes the tables to internal/key/keytemplate/testdata. Tests there check that nothing of the tables
 // escapes a key.
 package main
 

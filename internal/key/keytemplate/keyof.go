@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
 // maxTextLen is the longest text of a key with several placeholders that KeyOf splits. The time
