@@ -15,14 +15,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/evaluate"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/report"
-	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
-	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
-	"github.com/fleetlimit/fleetlimit/membership"
 )
 
 const appName = "rate_limit"

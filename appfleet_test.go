@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 )
 
 // TestFleetDefinition compares the definitions of one zone on two nodes.

@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
-	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
-	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 )
 
 // readiness returns the health of this node.

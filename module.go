@@ -28,13 +28,13 @@
 //	internal/emergency  the hard limit in front of everything
 //	internal/report     what operators see: metrics, logs and events
 //	internal/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL
-//	internal/stores     where the counts are, and which nodes share them
+//	internal/fleet/stores     where the counts are, and which nodes share them
 //	internal/response   what was decided about a request, and what its response says
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
 //	internal/journal    what this node has seen happen to a zone and its keys
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
 //	internal/trial      another limit, tried on decisions that internal/recent remembers
-//	internal/rulewatch  where the rules are kept, and who watches them
+//	internal/fleet/rulewatch  where the rules are kept, and who watches them
 //	internal/page       the operator's page; internal/live is what it shows each second
 //	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`, and internal/api
 //	                    has its requests and answers

@@ -20,7 +20,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

@@ -69,7 +69,7 @@ var policy = []struct {
 		allow:    []string{"github.com/redis/go-redis/v9/...", "github.com/sony/gobreaker/v2"},
 		reason:   "connections know no limits: a reader needs only what the package itself promises",
 	}, {
-		packages: module + "/membership",
+		packages: module + "/internal/fleet/membership",
 		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "nodes exchange who is alive and what they define, and bytes that others ask for, but no counts",
 	}, {
@@ -110,8 +110,8 @@ var policy = []struct {
 		packages: module + "/internal/report",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/decisionlog", module + "/internal/key/ipset",
-			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/rulewatch",
-			module + "/internal/stores", module + "/internal/tail", module + "/internal/usage", module + "/limiter", module + "/membership",
+			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/fleet/rulewatch",
+			module + "/internal/fleet/stores", module + "/internal/tail", module + "/internal/usage", module + "/limiter", module + "/internal/fleet/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
 		},
@@ -119,21 +119,21 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/decisionlog",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/pool", module + "/rules/rulestore",
+			module + "/config", module + "/internal/api", module + "/internal/fleet/pool", module + "/rules/rulestore",
 		},
 		reason: "what is recorded of a decision is what the admin API says of it; the table is beside the rules",
 	}, {
-		packages: module + "/internal/rulewatch",
+		packages: module + "/internal/fleet/rulewatch",
 		allow: []string{
-			module + "/config", module + "/internal/pool", module + "/internal/stores", module + "/redisconn", module + "/rules",
+			module + "/config", module + "/internal/fleet/pool", module + "/internal/fleet/stores", module + "/redisconn", module + "/rules",
 			module + "/rules/rulestore", "github.com/caddyserver/certmagic",
 		},
 		reason: "where rules are kept does not depend on what they mean; rules in Redis are where its counts are",
 	}, {
-		packages: module + "/internal/stores",
+		packages: module + "/internal/fleet/stores",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/pool", module + "/internal/reservation",
-			module + "/limiter/...", module + "/membership", module + "/redisconn",
+			module + "/config", module + "/internal/api", module + "/internal/fleet/pool", module + "/internal/fleet/reservation",
+			module + "/limiter/...", module + "/internal/fleet/membership", module + "/redisconn",
 		},
 		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
@@ -262,11 +262,11 @@ var policy = []struct {
 		},
 		reason: "which requests go to an endpoint depends on no limit",
 	}, {
-		packages: module + "/internal/pool",
+		packages: module + "/internal/fleet/pool",
 		allow:    []string{"github.com/caddyserver/caddy/v2"},
 		reason:   "how long a value lives depends on no value",
 	}, {
-		packages: module + "/internal/reservation",
+		packages: module + "/internal/fleet/reservation",
 		allow:    []string{},
 		reason:   "who waits for what depends on no limit and no store",
 	}, {
@@ -299,7 +299,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/usage",
 		allow: []string{
-			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pastcharges", module + "/internal/pool",
+			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pastcharges", module + "/internal/fleet/pool",
 			module + "/internal/recent", module + "/internal/topkeys", module + "/limiter",
 		},
 		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
@@ -308,7 +308,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/emergency",
 			module + "/internal/key/ipset", module + "/internal/journal", module + "/internal/key/keytemplate", module + "/internal/pace",
-			module + "/internal/recent", module + "/internal/report", module + "/internal/reservation", module + "/internal/response", module + "/internal/tokenusage",
+			module + "/internal/recent", module + "/internal/report", module + "/internal/fleet/reservation", module + "/internal/response", module + "/internal/tokenusage",
 			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
@@ -329,7 +329,7 @@ var policy = []struct {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
-			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/internal/fleet/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

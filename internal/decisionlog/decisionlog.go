@@ -8,7 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/pool"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/reservation"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/fleetlimit/fleetlimit/internal/rulewatch"
+import "github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 
 var (
 	descRulesVersion = desc("rules_version", "The version of the rules that is in force on this node; 0 if there are none.",

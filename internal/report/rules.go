@@ -3,7 +3,7 @@ package report
 import (
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

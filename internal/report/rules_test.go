@@ -10,7 +10,7 @@ import (
 
 	"github.com/caddyserver/certmagic"
 
-	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )

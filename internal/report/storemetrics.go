@@ -1,8 +1,8 @@
 package report
 
 import (
-	"github.com/fleetlimit/fleetlimit/internal/stores"
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 )
 
 var (

@@ -3,8 +3,8 @@ package report
 import (
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/stores"
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )

@@ -3,7 +3,7 @@ package usage
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/pool"
 	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 )
 
 // A keptSize keeps in Caddy's storage how many nodes a fleet has, for when this node starts again

@@ -10,7 +10,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/reservation"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"

@@ -3,7 +3,7 @@ package stores
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
-	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 

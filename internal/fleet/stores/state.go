@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
-	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 

@@ -6,8 +6,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/pool"
-	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/pool"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"

@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/pool"
-	"github.com/fleetlimit/fleetlimit/internal/reservation"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/pool"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"

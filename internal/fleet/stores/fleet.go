@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/reservation"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

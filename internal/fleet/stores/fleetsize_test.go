@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 )
 
 // A fakeStorage is a storage in memory. It takes the place of a file because the test runs in a
