@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
+	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 

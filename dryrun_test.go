@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/fleetlimit/fleetlimit/internal/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

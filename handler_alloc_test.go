@@ -11,7 +11,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
+	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
 )
 
 // The handler allocates four times per request: the state, the function that returns placeholders,

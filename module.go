@@ -24,16 +24,16 @@
 //
 //	internal/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
 //	internal/zone       a zone, compiled: what it says about a request, and about a key to operators
-//	internal/adaptive   how many requests at once an upstream can work on
+//	internal/observe/adaptive   how many requests at once an upstream can work on
 //	internal/emergency  the hard limit in front of everything
 //	internal/report     what operators see: metrics, logs and events
-//	internal/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL
+//	internal/observe/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL
 //	internal/fleet/stores     where the counts are, and which nodes share them
 //	internal/response   what was decided about a request, and what its response says
-//	internal/usage      what outlives the configuration of a zone: the counters of its decisions
-//	internal/journal    what this node has seen happen to a zone and its keys
+//	internal/observe/usage      what outlives the configuration of a zone: the counters of its decisions
+//	internal/observe/journal    what this node has seen happen to a zone and its keys
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
-//	internal/trial      another limit, tried on decisions that internal/recent remembers
+//	internal/trial      another limit, tried on decisions that internal/observe/recent remembers
 //	internal/fleet/rulewatch  where the rules are kept, and who watches them
 //	internal/page       the operator's page; internal/live is what it shows each second
 //	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`, and internal/api
@@ -56,10 +56,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
 	"github.com/fleetlimit/fleetlimit/internal/evaluate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 

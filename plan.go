@@ -15,9 +15,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
-	"github.com/fleetlimit/fleetlimit/internal/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/report"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )

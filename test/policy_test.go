@@ -36,11 +36,11 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
-		packages: module + "/internal/recent", allow: []string{}, reason: "it is a sample of numbers",
+		packages: module + "/internal/observe/recent", allow: []string{}, reason: "it is a sample of numbers",
 	}, {
 		packages: module + "/internal/trial",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/recent", module + "/internal/usage",
+			module + "/config", module + "/internal/api", module + "/internal/observe/recent", module + "/internal/observe/usage",
 			module + "/internal/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
 		},
 		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
@@ -49,15 +49,15 @@ var policy = []struct {
 		allow:    []string{"github.com/caddyserver/caddy/v2/modules/caddyhttp"},
 		reason:   "how slow a client may be depends on no limit",
 	}, {
-		packages: module + "/internal/adaptive",
+		packages: module + "/internal/observe/adaptive",
 		allow:    []string{"github.com/failsafe-go/failsafe-go/adaptivelimiter"},
 		reason:   "what an upstream can take is learned from latencies alone",
 	}, {
-		packages: module + "/internal/topkeys",
+		packages: module + "/internal/observe/topkeys",
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
-		packages: module + "/internal/journal",
+		packages: module + "/internal/observe/journal",
 		allow:    []string{module + "/limiter"},
 		reason:   "it remembers what it is told, and knows neither requests nor operators",
 	}, {
@@ -109,15 +109,15 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/decisionlog", module + "/internal/key/ipset",
+			module + "/config", module + "/internal/api", module + "/internal/observe/decisionlog", module + "/internal/key/ipset",
 			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/fleet/rulewatch",
-			module + "/internal/fleet/stores", module + "/internal/tail", module + "/internal/usage", module + "/limiter", module + "/internal/fleet/membership",
+			module + "/internal/fleet/stores", module + "/internal/observe/tail", module + "/internal/observe/usage", module + "/limiter", module + "/internal/fleet/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
 		},
 		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
 	}, {
-		packages: module + "/internal/decisionlog",
+		packages: module + "/internal/observe/decisionlog",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/fleet/pool", module + "/rules/rulestore",
 		},
@@ -139,7 +139,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
-			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson", module + "/internal/tail", module + "/limiter",
+			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson", module + "/internal/observe/tail", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
 		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
@@ -148,12 +148,12 @@ var policy = []struct {
 		allow:    []string{module + "/limiter", module + "/rules"},
 		reason:   "requests and answers are data: every part may make them, and none serves them",
 	}, {
-		packages: module + "/internal/tail",
+		packages: module + "/internal/observe/tail",
 		allow:    []string{module + "/internal/api"},
 		reason:   "whoever hands out decisions knows nothing of who follows them",
 	}, {
 		packages: module + "/internal/live",
-		allow:    []string{module + "/internal/adminapi", module + "/internal/api", module + "/internal/usage", module + "/limiter"},
+		allow:    []string{module + "/internal/adminapi", module + "/internal/api", module + "/internal/observe/usage", module + "/limiter"},
 		reason:   "viewers see what the admin API knows, and counters; what is seen decides nothing",
 	}, {
 		packages: module + "/internal/page",
@@ -174,7 +174,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/logzone",
 		allow: []string{
-			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/usage",
+			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/observe/usage",
 			module + "/internal/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
 		},
 		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
@@ -198,7 +198,7 @@ var policy = []struct {
 		packages: module + "/internal/emergency",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/key/keytemplate", module + "/internal/response",
-			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
+			module + "/internal/observe/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
 			"github.com/caddyserver/caddy/v2",
 		},
 		reason: "the limit in front of everything works without zones and stores",
@@ -270,7 +270,7 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "who waits for what depends on no limit and no store",
 	}, {
-		packages: module + "/internal/pastcharges",
+		packages: module + "/internal/observe/pastcharges",
 		allow:    []string{},
 		reason:   "what the next response will cost is foreseen from numbers",
 	}, {
@@ -292,36 +292,36 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/response",
 		allow: []string{
-			module + "/config", module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/usage",
+			module + "/config", module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/observe/usage",
 			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
-		packages: module + "/internal/usage",
+		packages: module + "/internal/observe/usage",
 		allow: []string{
-			module + "/internal/adaptive", module + "/internal/journal", module + "/internal/pastcharges", module + "/internal/fleet/pool",
-			module + "/internal/recent", module + "/internal/topkeys", module + "/limiter",
+			module + "/internal/observe/adaptive", module + "/internal/observe/journal", module + "/internal/observe/pastcharges", module + "/internal/fleet/pool",
+			module + "/internal/observe/recent", module + "/internal/observe/topkeys", module + "/limiter",
 		},
 		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
-			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/emergency",
-			module + "/internal/key/ipset", module + "/internal/journal", module + "/internal/key/keytemplate", module + "/internal/pace",
-			module + "/internal/recent", module + "/internal/report", module + "/internal/fleet/reservation", module + "/internal/response", module + "/internal/tokenusage",
-			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
+			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/emergency",
+			module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keytemplate", module + "/internal/pace",
+			module + "/internal/observe/recent", module + "/internal/report", module + "/internal/fleet/reservation", module + "/internal/response", module + "/internal/tokenusage",
+			module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/internal/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
 		packages: module + "/internal/zone",
 		allow: []string{
-			module + "/config", module + "/internal/adaptive", module + "/internal/api", module + "/internal/text/glob",
-			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/journal", module + "/internal/key/keyshare",
+			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/text/glob",
+			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keyshare",
 			module + "/internal/key/keytable", module + "/internal/key/keytemplate", module + "/internal/caddyread/matchers", module + "/internal/caddyread/matchindex",
-			module + "/internal/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
+			module + "/internal/observe/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
 			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder", module + "/internal/response",
-			module + "/internal/text/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
+			module + "/internal/text/route", module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",

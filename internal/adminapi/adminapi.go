@@ -10,7 +10,7 @@ import (
 	_ "embed"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/tail"
+	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/tail"
+	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 	"github.com/fleetlimit/fleetlimit/rules"
 )

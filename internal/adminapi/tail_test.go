@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/tail"
+	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )

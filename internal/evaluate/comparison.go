@@ -3,8 +3,8 @@ package evaluate
 import (
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // takeComparisons decides the comparisons, each by itself, after the rules in force have decided.

@@ -5,8 +5,8 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"

@@ -3,10 +3,10 @@ package evaluate
 import (
 	"net/http"
 
-	"github.com/fleetlimit/fleetlimit/internal/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
 
 // noteTier notes in the journal that a key has another tier than before.

@@ -4,9 +4,9 @@ import (
 	"net/http"
 
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // A refused request gets 403, or 400 if what it counts by is not clear, or 503 if the upstream is

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/recent"
+	"github.com/fleetlimit/fleetlimit/internal/observe/recent"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 

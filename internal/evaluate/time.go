@@ -3,7 +3,7 @@ package evaluate
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

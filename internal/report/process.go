@@ -9,8 +9,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/tail"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
 // A Process reports what happens in this process beside its requests. It outlives configurations,

@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/decisionlog"
+	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
 )
 
 // AreFollowed reports whether anybody records or follows decisions. It is two loads.

@@ -3,7 +3,7 @@ package report
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
 var (

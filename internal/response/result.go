@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/observe/adaptive"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
 // newAdaptive returns the limiter that settings describe, nil if there are none. counters are nil if

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/pastcharges"
+	"github.com/fleetlimit/fleetlimit/internal/observe/pastcharges"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )

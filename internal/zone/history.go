@@ -12,9 +12,9 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/journal"
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

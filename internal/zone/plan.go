@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

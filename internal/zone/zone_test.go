@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

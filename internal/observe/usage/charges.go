@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/pastcharges"
+	"github.com/fleetlimit/fleetlimit/internal/observe/pastcharges"
 )
 
 // Charges count what requests were charged after their responses.

@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adaptive"
-	"github.com/fleetlimit/fleetlimit/internal/journal"
-	"github.com/fleetlimit/fleetlimit/internal/pastcharges"
-	"github.com/fleetlimit/fleetlimit/internal/recent"
-	"github.com/fleetlimit/fleetlimit/internal/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/observe/adaptive"
+	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/pastcharges"
+	"github.com/fleetlimit/fleetlimit/internal/observe/recent"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

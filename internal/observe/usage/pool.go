@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/fleet/pool"
-	"github.com/fleetlimit/fleetlimit/internal/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 )
 
 // zones are by name: metrics are about zones, wherever they are counted.
