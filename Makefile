@@ -39,7 +39,7 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
 	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/key/keytemplate ./limiter ./sim ./sim/traffic ./lua \
 	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/key/keyshare ./internal/logzone ./internal/caddyread/matchindex \
-	./internal/text/pathmatch ./internal/caddyread/reach ./internal/text/route ./internal/text/spelling ./internal/caddyread/subdirective ./internal/tokenusage \
+	./internal/text/pathmatch ./internal/caddyread/reach ./internal/text/route ./internal/text/spelling ./internal/caddyread/subdirective ./internal/request/tokenusage \
 	./internal/trial
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease

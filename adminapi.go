@@ -10,12 +10,12 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/internal/trial"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )

@@ -12,16 +12,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/emergency"
-	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/request/evaluate"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 

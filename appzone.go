@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/report"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
 // provisionZones checks the app's zones, whether handlers use them or not.

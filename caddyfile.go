@@ -9,8 +9,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 func init() {

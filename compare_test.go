@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )

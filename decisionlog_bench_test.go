@@ -8,7 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
-	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
 // BenchmarkDecisionLog measures what recording adds to a request that is admitted, when none is drawn

@@ -22,14 +22,14 @@
 //
 // The packages, each of which knows only those below it:
 //
-//	internal/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
-//	internal/zone       a zone, compiled: what it says about a request, and about a key to operators
+//	internal/request/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
+//	internal/request/zone       a zone, compiled: what it says about a request, and about a key to operators
 //	internal/observe/adaptive   how many requests at once an upstream can work on
-//	internal/emergency  the hard limit in front of everything
-//	internal/report     what operators see: metrics, logs and events
+//	internal/request/emergency  the hard limit in front of everything
+//	internal/request/report     what operators see: metrics, logs and events
 //	internal/observe/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL
 //	internal/fleet/stores     where the counts are, and which nodes share them
-//	internal/response   what was decided about a request, and what its response says
+//	internal/request/response   what was decided about a request, and what its response says
 //	internal/observe/usage      what outlives the configuration of a zone: the counters of its decisions
 //	internal/observe/journal    what this node has seen happen to a zone and its keys
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
@@ -55,12 +55,12 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
-	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/report"
-	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/evaluate"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 func init() {

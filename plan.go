@@ -17,8 +17,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/report"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
-	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
 // warnRewritten warns about each zone of a server whose endpoints or match name paths that a handler

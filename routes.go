@@ -19,8 +19,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/report"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
 // A site is a top-level route of a server, with what concerns zones among all that is nested in it.

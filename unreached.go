@@ -15,7 +15,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
-	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
 // checkReached returns an error if no request can reach a handler of a server, because another one

@@ -41,11 +41,11 @@ var policy = []struct {
 		packages: module + "/internal/trial",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/observe/recent", module + "/internal/observe/usage",
-			module + "/internal/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
+			module + "/internal/request/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
 		},
 		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
 	}, {
-		packages: module + "/internal/pace",
+		packages: module + "/internal/request/pace",
 		allow:    []string{"github.com/caddyserver/caddy/v2/modules/caddyhttp"},
 		reason:   "how slow a client may be depends on no limit",
 	}, {
@@ -103,14 +103,14 @@ var policy = []struct {
 		reason:   "a part of the root package needs neither App nor Handler",
 	}, {
 		packages: module + "/internal/...",
-		except:   []string{module + "/internal/report"},
+		except:   []string{module + "/internal/request/report"},
 		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/...", "go.opentelemetry.io/..."},
 		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
 	}, {
-		packages: module + "/internal/report",
+		packages: module + "/internal/request/report",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/observe/decisionlog", module + "/internal/key/ipset",
-			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/fleet/rulewatch",
+			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/request/response", module + "/internal/fleet/rulewatch",
 			module + "/internal/fleet/stores", module + "/internal/observe/tail", module + "/internal/observe/usage", module + "/limiter", module + "/internal/fleet/membership",
 			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
@@ -174,8 +174,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/logzone",
 		allow: []string{
-			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/response", module + "/internal/observe/usage",
-			module + "/internal/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
+			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/request/response", module + "/internal/observe/usage",
+			module + "/internal/request/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
 		},
 		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
 	}, {
@@ -195,9 +195,9 @@ var policy = []struct {
 	}, {
 		packages: module + "/sim/traffic", allow: []string{module + "/limiter", module + "/sim"}, reason: "requests are made up from a seed alone",
 	}, {
-		packages: module + "/internal/emergency",
+		packages: module + "/internal/request/emergency",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/key/keytemplate", module + "/internal/response",
+			module + "/config", module + "/internal/api", module + "/internal/key/keytemplate", module + "/internal/request/response",
 			module + "/internal/observe/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
 			"github.com/caddyserver/caddy/v2",
 		},
@@ -274,7 +274,7 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "what the next response will cost is foreseen from numbers",
 	}, {
-		packages: module + "/internal/tokenusage",
+		packages: module + "/internal/request/tokenusage",
 		allow:    []string{},
 		reason:   "a body is bytes: what reads it needs neither Caddy nor limits, and can be fuzzed",
 	}, {
@@ -290,7 +290,7 @@ var policy = []struct {
 		allow:    []string{module + "/internal/text/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
-		packages: module + "/internal/response",
+		packages: module + "/internal/request/response",
 		allow: []string{
 			module + "/config", module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/observe/usage",
 			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
@@ -304,23 +304,23 @@ var policy = []struct {
 		},
 		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
-		packages: module + "/internal/evaluate",
+		packages: module + "/internal/request/evaluate",
 		allow: []string{
-			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/emergency",
-			module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keytemplate", module + "/internal/pace",
-			module + "/internal/observe/recent", module + "/internal/report", module + "/internal/fleet/reservation", module + "/internal/response", module + "/internal/tokenusage",
-			module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/internal/zone", module + "/limiter",
+			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/request/emergency",
+			module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keytemplate", module + "/internal/request/pace",
+			module + "/internal/observe/recent", module + "/internal/request/report", module + "/internal/fleet/reservation", module + "/internal/request/response", module + "/internal/request/tokenusage",
+			module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
-		packages: module + "/internal/zone",
+		packages: module + "/internal/request/zone",
 		allow: []string{
 			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/text/glob",
 			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keyshare",
 			module + "/internal/key/keytable", module + "/internal/key/keytemplate", module + "/internal/caddyread/matchers", module + "/internal/caddyread/matchindex",
 			module + "/internal/observe/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
-			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder", module + "/internal/response",
+			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder", module + "/internal/request/response",
 			module + "/internal/text/route", module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},

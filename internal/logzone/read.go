@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 

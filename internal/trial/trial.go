@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/recent"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/sim"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/recent"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 

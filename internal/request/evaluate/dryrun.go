@@ -1,0 +1,83 @@
+package evaluate
+
+import (
+	"errors"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
+// zones in force admit, because a rejected one is counted in no zone.
+func (e *Evaluation) takeDryRuns() {
+	for r := range e.decideDryRuns() {
+		if r.Decision.OK {
+			e.count(r, false)
+			continue
+		}
+		r.Counters.WouldReject[r.Decision.Source].Add(1)
+		if r.IsConcurrent() {
+			r.Usage.ConcurrentRejected.Add(1)
+		}
+		e.addTo(&r.Usage.Top.Rejected, r)
+		e.remember(r)
+		e.publish(report.Decision{Outcome: api.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: r.Status()})
+		e.handler.Reports.DryRunRejected(e.subject(), r)
+	}
+}
+
+// decideDryRuns returns the results that describe the dry runs, one of each zone, after each is
+// decided.
+func (e *Evaluation) decideDryRuns() iter.Seq[*response.Result] {
+	return func(yield func(*response.Result) bool) {
+		now := time.Now()
+		e.now = limiter.At(now)
+		for rest := e.dryRuns; len(rest) > 0; {
+			n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Usage != rest[0].result.Usage })
+			if n < 0 {
+				n = len(rest)
+			}
+			r := e.decideShadows(rest[:n], now)
+			rest = rest[n:]
+			for i := range e.takes {
+				e.state.addCharge(&e.takes[i])
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// earlyData is why a request that Caddy would answer with 425 is not counted: its address is
+// unverified.
+const earlyData = "early_data"
+
+// passDryRun lets a request pass a zone that would have answered err, or refused the request.
+func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
+	z, reason, status := found.Zone, earlyData, errorStatus(err)
+	if f := found.Refusal; f != nil {
+		reason, status = f.Reason, f.Status
+	}
+	z.Usage.WouldDeny.Add(1)
+	e.publish(report.Decision{Outcome: api.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
+	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, found.Template, reason, status)
+}
+
+// errorStatus returns the status that Caddy answers err with.
+func errorStatus(err error) int {
+	var failed caddyhttp.HandlerError
+	if errors.As(err, &failed) {
+		return failed.StatusCode
+	}
+	return http.StatusInternalServerError
+}

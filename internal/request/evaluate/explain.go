@@ -1,0 +1,208 @@
+package evaluate
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Explain finds out what Decide would decide, and why. It takes nothing, and neither counts nor logs
+// the request. Answer has to follow.
+func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler, err error) {
+	defer e.translateClient()()
+	e.previews = true
+	x = api.ExplainedHandler{Place: e.handler.Place, Path: e.HTTP.URL.Path, Zones: []api.ExplainedZone{}}
+	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
+	if exempt || denied {
+		x.Access = e.handler.Addresses.Explain(e.HTTP, e.rules)
+	}
+	switch {
+	case err != nil:
+		x.Status = errorStatus(err)
+		return x, err
+	case exempt:
+		x.Outcome = api.Allowed
+		return x, nil
+	case denied:
+		e.refused = refused{refusal: deniedAddress}
+		x.Outcome, x.Status = api.Denied, deniedAddress.Status
+		return x, nil
+	}
+	if _, err := e.decideInEmergency(e.handler.App.Emergency.Peek); err != nil {
+		x.Status = errorStatus(err)
+		return x, err
+	}
+	if e.denied != nil {
+		x.Emergency = true
+		x.Outcome, x.Status = outcomeOf(e.denied)
+		return x, nil
+	}
+	limits, err := e.explainZones(&x, counts)
+	if err == nil && e.refused.refusal == nil {
+		err = e.explainDecisions(&x, limits)
+	}
+	switch {
+	case err != nil:
+		x.Status = errorStatus(err)
+	case e.refused.refusal != nil:
+		x.Outcome, x.Status = api.Denied, e.refused.refusal.Status
+	case e.denied != nil:
+		x.Outcome, x.Status = outcomeOf(e.denied)
+	default:
+		x.Outcome = api.Admitted
+		if slices.ContainsFunc(x.Zones, func(z api.ExplainedZone) bool { return z.Outcome == api.Queued }) {
+			x.Outcome = api.Queued
+		}
+	}
+	return x, err
+}
+
+// An explainedTake is a limit whose decision is still to come.
+type explainedTake struct {
+	zone, limit int // their indices; those of a limit of requests at once are among such limits
+	concurrent  bool
+	dryRun      bool
+}
+
+// decided returns the decision that the take explains.
+func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision {
+	z := &x.Zones[t.zone]
+	if t.concurrent {
+		return &z.Concurrent[t.limit].ExplainedDecision
+	}
+	return &z.Limits[t.limit].ExplainedDecision
+}
+
+// explainZones adds what each zone finds in the request, as addTakes does for one. A zone that
+// refuses the request does not hide what those after it find.
+func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
+	for _, z := range e.handler.Zones {
+		found := &e.reading
+		applies, err := z.Read(&e.Request, e.rules, found)
+		x.Zones = append(x.Zones, e.rules.Explain(e.HTTP.Context(), counts, &e.Request, found, applies, err))
+		explained := &x.Zones[len(x.Zones)-1]
+		if applies {
+			e.attachState()
+		}
+		switch {
+		case applies && (err != nil || found.Refusal != nil) && found.DryRun:
+			explained.Outcome = api.WouldDeny
+			continue
+		case err != nil:
+			if failed == nil && e.refused.refusal == nil {
+				failed = err
+			}
+			continue
+		case found.Refusal != nil:
+			explained.Outcome = api.Denied
+			if failed == nil && e.refused.refusal == nil {
+				e.refused = refused{found.Refusal, &z.Zone, found.Template}
+			}
+			continue
+		case found.Allowed:
+			explained.Outcome = api.Allowed
+			continue
+		case explained.Applies:
+			explained.Outcome = api.Admitted
+		}
+		for i := range found.Charges {
+			limit := &explained.Limits[i]
+			if e.addCharge(found, &found.Charges[i]) {
+				takes = append(takes, explainedTake{zone: len(x.Zones) - 1, limit: i, dryRun: found.DryRun})
+			}
+			limit.Cost = max(0, found.Charges[i].Cost)
+		}
+		for i := range found.Concurrent {
+			if e.addConcurrent(found, &found.Concurrent[i]) {
+				takes = append(takes, explainedTake{len(x.Zones) - 1, i, true, found.DryRun})
+			} else {
+				explained.Concurrent[i].Held = true
+			}
+		}
+	}
+	return takes, failed
+}
+
+// explainDecisions adds what the takes would decide.
+func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explainedTake) error {
+	if len(e.results()) > 0 {
+		if _, _, err := e.decideResults(); err != nil {
+			return err
+		}
+		e.closeInOutage()
+	}
+	results := slices.Clone(e.results()) // findDenied leaves one of each zone
+	if len(results) > 0 {
+		e.findDenied()
+		e.addCharges()
+	}
+	for range e.decideDryRuns() { // the results have what is decided
+	}
+	dryRuns := e.dryRuns
+	for _, t := range takes {
+		z, d := &x.Zones[t.zone], t.decided(x)
+		if t.dryRun {
+			d.Outcome = api.Admitted
+			if explainResult(d, &dryRuns[0].result); !dryRuns[0].result.Decision.OK {
+				d.Outcome, z.Outcome = api.WouldReject, api.WouldReject
+			}
+			dryRuns = dryRuns[1:]
+			continue
+		}
+		explainResult(d, &results[0])
+		if d.Outcome != api.Admitted && z.Outcome != api.Rejected {
+			z.Outcome = d.Outcome
+		}
+		results = results[1:]
+	}
+	return nil
+}
+
+// closeInOutage decides what a preview leaves open while the store does not answer.
+func (e *Evaluation) closeInOutage() {
+	results := e.results()
+	for i := range results {
+		if r := &results[i]; r.Outage && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
+			r.Decision.OK, r.Decision.RetryAt = false, r.Decision.At+limiter.Instant(time.Second/time.Microsecond)
+		}
+	}
+}
+
+// explainResult describes a decision.
+func explainResult(d *api.ExplainedDecision, r *response.Result) {
+	d.Outcome, _ = outcomeOf(r)
+	counts := r.Policy.Rule != nil || r.IsConcurrent()
+	if counts {
+		d.Source = r.Decision.Source.String()
+	}
+	if left := r.Remaining(); counts && left >= 0 {
+		d.Remaining = &left
+	}
+	switch {
+	case !r.Decision.OK:
+		d.Wait = api.Wait(r.BoundedWait())
+	case r.IsQueued():
+		d.Wait = api.Wait(r.UntilTurn())
+	}
+}
+
+// Answer answers the request that Explain has explained, or hands it on. err is that of Explain. The
+// wait of a rejection has no jitter.
+func (e *Evaluation) Answer(w http.ResponseWriter, next caddyhttp.Handler, err error) error {
+	switch {
+	case err != nil:
+		e.Rollback()
+		return err
+	case e.IsRejected():
+		a := e.rejection()
+		return e.state.Reject(w, e.HTTP, e.Repl, &a, e.first, &e.body)
+	}
+	return e.Admit(w, next)
+}

@@ -1,0 +1,159 @@
+package evaluate
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/pace"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+)
+
+// Why a request that holds a place, or is about to, is ended.
+var (
+	slowBody = &response.Refusal{
+		Status: http.StatusRequestTimeout, Reason: "slow_body", Message: "The request's body came too slowly",
+	}
+	slowReader = &response.Refusal{
+		Status: http.StatusRequestTimeout, Reason: "slow_reader", Message: "The response was read too slowly",
+	}
+)
+
+// holdsPlaces reports whether the zones of this handler count the request among those at once.
+func (e *Evaluation) holdsPlaces() bool {
+	return !e.previews && len(e.concurrentKeys)+len(e.adaptive) > 0
+}
+
+// awaitBody waits for the body before the request takes a place, as the upstream can do nothing
+// without it. It refuses a request whose body does not come.
+func (e *Evaluation) awaitBody(w http.ResponseWriter) error {
+	if e.blocked || e.isDenied() {
+		return nil
+	}
+	p := e.paceOf(w)
+	waited := p.Await()
+	if p.BodyStalled() {
+		e.refuseSlowBody()
+		return nil
+	}
+	if waited >= time.Millisecond {
+		e.awaited = true
+		e.Renew()
+		return clientGoneError(e.HTTP.Context())
+	}
+	return nil
+}
+
+// paceOf returns the pace of the client, the same for all handlers of the request.
+func (e *Evaluation) paceOf(w http.ResponseWriter) *pace.Pace {
+	s := e.state
+	if s.pace == nil {
+		s.pace = pace.New(w, e.HTTP)
+		s.pace.Body()
+	}
+	return s.pace
+}
+
+// isDenied reports whether a limit denies the request now, as far as this node knows, and it would not
+// wait for its turn.
+func (e *Evaluation) isDenied() bool {
+	now, keys := e.Time(), e.concurrentKeys
+	for i := range e.results() {
+		r := &e.results()[i]
+		if !r.IsConcurrent() {
+			continue
+		}
+		if keys[0].wait == 0 {
+			if d := e.handler.Store.PeekPermit(now, r.Policy.Concurrent, keys[0].key); !d.OK {
+				return true
+			}
+		}
+		keys = keys[1:]
+	}
+	if len(e.takes) == 0 || len(e.mayWait)+len(e.reserved) > 0 || e.handler.Store.Peek(e.HTTP.Context(), now, e.takes) != nil {
+		return false
+	}
+	for i := range e.takes {
+		if !e.takes[i].Decision.OK {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseSlowBody refuses the request for the first of its zones that counts requests at once.
+func (e *Evaluation) refuseSlowBody() {
+	if len(e.adaptive) > 0 {
+		a := &e.adaptive[0]
+		e.refused = refused{slowBody, &a.zone.Zone, a.text}
+	} else {
+		for i := range e.results() {
+			if r := &e.results()[i]; r.IsConcurrent() {
+				e.refused = refused{slowBody, r.Zone, r.Template}
+				break
+			}
+		}
+	}
+	e.refused.zone.Usage.StalledRequests.Add(1)
+}
+
+// atPaceOfClient returns a writer of the response that its client has to read, and next, whose error is
+// 408 if the body has not come. The first handler of the request that holds a place has them.
+func (e *Evaluation) atPaceOfClient(w http.ResponseWriter, next caddyhttp.Handler) (http.ResponseWriter, caddyhttp.Handler) {
+	s := e.state
+	if s.paced {
+		return w, next
+	}
+	s.paced = true
+	p := e.paceOf(w)
+	p.Idle = s.idle // it has its places from now on
+	writer := p.Writer(w)
+	s.AtEnd(func(int) { e.noteStall(p) })
+	return writer, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		err := next.ServeHTTP(w, r)
+		if err != nil && p.BodyStalled() && !writer.Started() {
+			return caddyhttp.Error(slowBody.Status, slowBody)
+		}
+		return err
+	})
+}
+
+// noteStall counts, publishes and logs that the request was ended after it had its places, which it
+// still holds.
+func (e *Evaluation) noteStall(p *pace.Pace) {
+	why := slowReader
+	switch {
+	case p.BodyStalled():
+		why = slowBody
+	case !p.ReaderStalled():
+		return
+	}
+	for _, z := range e.state.placed() {
+		if why == slowBody {
+			z.StalledRequests.Add(1)
+		} else {
+			z.StalledResponses.Add(1)
+		}
+		e.publish(report.Decision{Outcome: api.Denied, Zone: z, Reason: why.Reason, Status: why.Status})
+	}
+	e.handler.Reports.Refused(e.subject(), nil, nil, why)
+}
+
+// placed returns the zones of the places that the request has.
+func (s *requestState) placed() (zones []*usage.Zone) {
+	s.held.Lock()
+	defer s.held.Unlock()
+	for i := range s.permits {
+		if z := s.permits[i].zone; z != nil {
+			zones = append(zones, z)
+		}
+	}
+	for i := range s.adaptive {
+		zones = append(zones, s.adaptive[i].zone)
+	}
+	return zones
+}

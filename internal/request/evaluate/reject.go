@@ -1,0 +1,92 @@
+package evaluate
+
+import (
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+)
+
+// A refused request gets 403, or 400 if what it counts by is not clear, or 503 if the upstream is
+// overloaded, whatever its rate is.
+type refused struct {
+	refusal *response.Refusal     // nil: the request is not refused
+	zone    *response.Zone        // nil: the handler itself refuses it
+	key     *keytemplate.Template // nil: the request has no key
+}
+
+var deniedAddress = &response.Refusal{
+	Status: http.StatusForbidden, Reason: "denied_address", Message: "The client's address is denied",
+}
+
+// Why a request passes limits, in tails.
+const (
+	allowedAddress = "allowed_address"
+	allowedKey     = "allowed_key"
+)
+
+// Reject answers a request that is not admitted: 429, 403 or 400, or 503 while the count that it needs
+// is not available, or if the upstream is overloaded.
+func (e *Evaluation) Reject(w http.ResponseWriter) error {
+	f := &e.refused
+	again := f.zone == nil && e.state != nil && e.state.Refusal == f.refusal // error routes have a handler, too
+	a := e.rejection()
+	a.Wait = a.Settings.Lengthen(a.Wait)
+	e.trace()
+	if a.Refusal != nil {
+		e.reportRefusal(again)
+	} else {
+		e.handler.Reports.Rejected(e.subject(), e.denied, e.named(), a.Wait)
+	}
+	return e.state.Reject(w, e.HTTP, e.Repl, &a, e.first, &e.body)
+}
+
+// rejection returns why the request is not admitted, with a wait that has no jitter, and makes it known
+// to later handlers. The zones before one that refuses the request have decided nothing yet.
+func (e *Evaluation) rejection() response.Rejection {
+	a := response.Rejection{Settings: e.handler.Settings, Refusal: e.refused.refusal, Zone: e.refused.zone}
+	if a.Refusal != nil {
+		e.Rollback()
+		e.attachState()
+		e.state.Refusal, a.Wait = a.Refusal, a.Refusal.Wait
+	} else {
+		a.Denied, a.Zone, a.Wait = e.denied, e.named().Zone, e.denied.BoundedWait()
+	}
+	if a.Zone != nil {
+		e.state.Exceeded = a.Zone.Usage.Name
+	}
+	return a
+}
+
+// named returns the result whose zone the response to a denied request names.
+func (e *Evaluation) named() *response.Result {
+	if e.denied.Legacy {
+		return e.state.HighestRate(e.first)
+	}
+	return e.denied
+}
+
+// reportRefusal counts, publishes and logs a refusal. again is whether an earlier handler of the request
+// has refused it for the same.
+func (e *Evaluation) reportRefusal(again bool) {
+	f, counters := &e.refused, (*usage.Zone)(nil)
+	if f.zone != nil {
+		counters = f.zone.Usage
+		if f.refusal.IsOverload() {
+			counters.Overloaded.Add(1)
+		} else {
+			counters.Denied.Add(1)
+		}
+		e.noteKey(counters, f.key)
+	} else if !again {
+		e.handler.Reports.Addresses.Denied.Add(1)
+	}
+	if !again {
+		e.publish(report.Decision{
+			Outcome: report.OutcomeOfRefusal(f.refusal), Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
+		})
+		e.handler.Reports.Refused(e.subject(), f.zone, f.key, f.refusal)
+	}
+}

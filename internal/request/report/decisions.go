@@ -1,0 +1,148 @@
+package report
+
+import (
+	"encoding/base64"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+)
+
+// passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
+// sample of them.
+func passes(outcome string) bool {
+	return outcome == api.Admitted || outcome == api.Allowed || outcome == api.Degraded ||
+		outcome == api.Queued
+}
+
+// A Decision is what tails can ask about a decision.
+type Decision struct {
+	Request Request
+	Outcome string
+	Zone    *usage.Zone           // nil: the client's address has decided, before any zone
+	Key     *keytemplate.Template // nil: the request has no key
+	Result  *response.Result      // nil: no count was needed
+	Reason  string                // of denied and would_deny
+	Status  int                   // of the response; 0: the request goes on
+	WouldBe int                   // the status of the response without the dry run
+	Finder  Finder
+}
+
+// A Finder finds what a zone knows of a key.
+type Finder interface {
+	// Find reports false if the zone is that of emergency mode. See [Decision].
+	Find(z *usage.Zone, key *keytemplate.Template, r *response.Result) (Found, bool)
+}
+
+// Found is what a zone knows of the key of a request.
+type Found struct {
+	Missing        bool // the key stands in for one
+	Endpoint, Tier string
+	UnknownTier    string // that the request has, if the zone has no such tier
+}
+
+func (d *Decision) zoneName() string {
+	if d.Zone == nil {
+		return ""
+	}
+	return d.Zone.Name
+}
+
+// Decided hands a decision to the tails that want it.
+func (p *Process) Decided(d Decision) {
+	var told *api.Decision // the same for all
+	for _, t := range p.Tails.All() {
+		if !d.isWanted(&t.Filter) || t.Full() {
+			continue
+		}
+		if told == nil {
+			told = d.describe(true)
+		}
+		t.Put(told)
+	}
+}
+
+func (d *Decision) isWanted(f *api.DecisionFilter) bool {
+	if len(f.Zones) > 0 && !slices.Contains(f.Zones, d.zoneName()) ||
+		len(f.Outcomes) > 0 && !slices.Contains(f.Outcomes, d.Outcome) ||
+		f.Sample < 1 && passes(d.Outcome) && rand.Float64() >= f.Sample {
+		return false
+	}
+	if f.Keys == nil {
+		return true
+	}
+	if d.Zone == nil {
+		addr, ok := ipset.ParseAddr(d.Request.client())
+		return ok && f.Address.IsValid() && f.Address.Contains(addr)
+	}
+	wanted := f.Keys[d.zoneName()]
+	if len(wanted) == 0 || d.Key == nil {
+		return false
+	}
+	var buffer [256]byte
+	key, has, err := d.Key.Append(buffer[:0], d.Request.Request, d.Request.Replacer)
+	return err == nil && has == keytemplate.Present &&
+		slices.ContainsFunc(wanted, func(other []byte) bool { return string(other) == string(key) })
+}
+
+// maxTailKey is the longest key of a decision in bytes: a client must not fill the memory with what
+// it sends. Longer ones have a key_hash all the same.
+const maxTailKey = 2048
+
+// describe describes a decision, with its key or only the hash of that. It refers to nothing of the
+// request, which it may outlive.
+func (d *Decision) describe(withKey bool) *api.Decision {
+	told := &api.Decision{
+		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
+		Outcome: d.Outcome, Reason: d.Reason, Status: d.Status, WouldBe: d.WouldBe,
+		Request: d.Request.describe(d.Key),
+	}
+	for _, text := range []*string{&told.RemoteIP, &told.ClientIP, &told.Method, &told.Host, &told.Path} {
+		*text = strings.Clone(*text) // of a request line that may be much longer
+	}
+	if d.Key != nil {
+		d.describeKey(told, withKey)
+	}
+	if r := d.Result; r != nil {
+		limit, remaining := r.Decision.Limit, r.Remaining()
+		told.Limit = &limit
+		if r.Cost > 1 {
+			told.Cost = r.Cost
+		}
+		if !r.Outage || remaining >= 0 {
+			told.Remaining = &remaining
+		}
+		if !r.Decision.OK {
+			told.Wait = api.Wait(r.BoundedWait())
+		}
+		told.Waited = api.Wait(r.Waited)
+		told.Source = r.Decision.Source.String()
+	}
+	return told
+}
+
+// describeKey adds the key, if it is wanted, and what the zone has found for it.
+func (d *Decision) describeKey(told *api.Decision, withKey bool) {
+	text := ""
+	if withKey {
+		text = d.Key.Text(d.Request.Request, d.Request.Replacer)
+	}
+	switch {
+	case len(text) > maxTailKey:
+	case utf8.ValidString(text):
+		told.Key = text
+	default:
+		told.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	if found, known := d.Finder.Find(d.Zone, d.Key, d.Result); known {
+		told.Missing, told.Endpoint, told.Tier = found.Missing, found.Endpoint, found.Tier
+		told.TierUnknown = strings.Clone(shortened(found.UnknownTier))
+	}
+}

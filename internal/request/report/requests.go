@@ -1,0 +1,196 @@
+package report
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+)
+
+// Requests reports what a handler decides about requests.
+type Requests struct {
+	*Process
+	*Log
+	settings   *config.Handler
+	recorded   *decisionlog.Log  // nil: decisions are not recorded
+	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
+}
+
+// Requests returns the reports of a handler. recorded is nil if decisions are not recorded.
+func (p *Process) Requests(l *Log, settings *config.Handler, recorded *decisionlog.Log) *Requests {
+	return &Requests{Process: p, Log: l, settings: settings, recorded: recorded}
+}
+
+// logged returns which rejections by a zone are logged. legacy is whether it is in the syntax of
+// caddy-ratelimit.
+func (l *Requests) logged(legacy bool) string {
+	switch {
+	case l.settings.LogRejections != "":
+		return l.settings.LogRejections
+	case legacy:
+		return config.LogAll
+	}
+	return config.LogFirst
+}
+
+// Rejected logs a rejection and emits its event, with the zone and key of named. Events of zones in
+// the syntax of caddy-ratelimit are emitted for every rejection, others for the first of a key and
+// window. First rejections are reported at most ten times a second for a zone, because each key of
+// a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
+// A 503 exceeds no limit: it is logged alike, and has no event.
+func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time.Duration) {
+	logs, unlogged := l.logsRejection(denied)
+	emits, unemitted := denied.Legacy, uint64(0)
+	message := "rate limit exceeded"
+	if denied.IsConcurrent() {
+		message = "concurrency limit exceeded"
+	}
+	if denied.Unavailable() {
+		message, emits = "rate limit is not available", false
+	} else if denied.Decision.Breach && !denied.Legacy {
+		emits, unemitted = denied.Usage.Emitted.Allow(denied.Decision.At.Unix())
+	}
+	zone, key := named.Usage.Name, named.Template
+	if logs {
+		l.log(r, message, denied.Status(), key, unlogged,
+			zap.String("zone", zone), zap.Duration("wait", wait), endpointField(named), tierField(named), unknownTierField(denied.UnknownTier),
+			costField(denied.Cost))
+	}
+	if emits {
+		data := map[string]any{"zone": zone, "wait": wait}
+		for _, field := range r.fields(key) {
+			data[field.Key] = field.String
+		}
+		if unemitted > 0 {
+			data["suppressed"] = unemitted
+		}
+		l.Log.emit("rate_limit_exceeded", data)
+	}
+}
+
+// logsRejection reports whether a rejection is logged, and how many were not since the last one.
+func (l *Requests) logsRejection(denied *response.Result) (logs bool, unlogged uint64) {
+	z, which, second := denied.Usage, l.logged(denied.Legacy), denied.Decision.At.Unix()
+	switch {
+	case which != config.LogFirst:
+		return which == config.LogAll, 0
+	case denied.Policy.Block:
+		return z.Windowless.Allow(second)
+	case denied.Decision.Breach:
+		return z.Logged.Allow(second)
+	}
+	return false, 0
+}
+
+// Refused logs a 403 or 400 by a zone, or by the handler if that is nil.
+func (l *Requests) Refused(r Request, zone *response.Zone, key *keytemplate.Template, refusal *response.Refusal) {
+	if logs, unlogged := l.logsRefusal(zone); logs {
+		about := []zap.Field{zap.String("reason", refusal.Reason)}
+		if zone != nil {
+			about = append(about, zap.String("zone", zone.Usage.Name))
+		}
+		l.log(r, "request denied", refusal.Status, key, unlogged, about...)
+	}
+}
+
+// logsRefusal reports whether a 403 by a zone is logged, or one by the handler if it is nil, and how
+// many were not since the last one. It belongs to no window that has a first one, so unless all are
+// logged, a zone logs at most ten a second, and the handler as many by its own list.
+func (l *Requests) logsRefusal(zone *response.Zone) (logs bool, unlogged uint64) {
+	limit, legacy := &l.windowless, false
+	if zone != nil {
+		limit, legacy = &zone.Usage.Windowless, zone.Legacy
+	}
+	switch l.logged(legacy) {
+	case config.LogFirst:
+		return limit.Allow(time.Now().Unix())
+	case config.LogAll:
+		return true, 0
+	}
+	return false, 0
+}
+
+// DryRunRejected logs that a zone would have rejected the request.
+func (l *Requests) DryRunRejected(r Request, result *response.Result) {
+	if logs, unlogged := l.logsRejection(result); logs {
+		l.logDryRun(r, result.Usage, result.Template, result.Status(), unlogged, zap.Duration("wait", result.BoundedWait()),
+			endpointField(result), tierField(result), unknownTierField(result.UnknownTier), costField(result.Cost))
+	}
+}
+
+// DryRunRefused logs that a zone would have answered the request with status.
+func (l *Requests) DryRunRefused(
+	r Request, zone *response.Zone, key *keytemplate.Template, reason string, status int,
+) {
+	if logs, unlogged := l.logsRefusal(zone); logs {
+		l.logDryRun(r, zone.Usage, key, status, unlogged, zap.String("reason", reason))
+	}
+}
+
+func (l *Requests) logDryRun(
+	r Request, zone *usage.Zone, key *keytemplate.Template, status int, suppressed uint64, about ...zap.Field,
+) {
+	l.log(r, "request would be rejected", 0, key, suppressed, append(about, zap.Int("would_be", status), zap.String("zone", zone.Name))...)
+}
+
+// log writes a line about a request, which gets status, unless that is 0. key is nil if the request
+// has no key.
+func (l *Requests) log(
+	r Request, message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field,
+) {
+	fields := about
+	if status != 0 {
+		fields = append(fields, zap.Int("status", status))
+	}
+	fields = append(fields, r.fields(key)...)
+	if key != nil && l.settings.LogKey {
+		fields = append(fields, zap.String("key", key.Text(r.Request, r.Replacer)))
+	}
+	if suppressed > 0 {
+		fields = append(fields, zap.Uint64("suppressed", suppressed))
+	}
+	l.Info(message, fields...)
+}
+
+// costField is the cost of a request for a line in the log, which says nothing of 1.
+func costField(cost int64) zap.Field {
+	if cost <= 1 {
+		return zap.Skip()
+	}
+	return zap.Int64("cost", cost)
+}
+
+// endpointField is the endpoint of a request for a line in the log, which says nothing of the rest
+// of the zone.
+func endpointField(r *response.Result) zap.Field { return textField("endpoint", r.Counters.Endpoint) }
+
+// tierField is the tier of a key for a line in the log; "" is none.
+func tierField(r *response.Result) zap.Field { return textField("tier", r.Counters.Tier) }
+
+// keyHashField is the hash of the text of a key for a line in the log; "" is none.
+func keyHashField(text string) zap.Field {
+	if text == "" { // that of clients without an address, too
+		return zap.Skip()
+	}
+	return zap.String("key_hash", keytemplate.Hash(text))
+}
+
+func textField(name, text string) zap.Field {
+	if text == "" {
+		return zap.Skip()
+	}
+	return zap.String(name, text)
+}
+
+// unknownTierField is a tier that a zone does not have for a line in the log; "" is none.
+func unknownTierField(unknown string) zap.Field {
+	if unknown == "" {
+		return zap.Skip()
+	}
+	return zap.String("tier_unknown", shortened(unknown))
+}
