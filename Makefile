@@ -38,9 +38,9 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 # one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
 	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/key/keytemplate ./limiter ./sim ./sim/traffic ./lua \
-	./internal/explain ./internal/text/glob ./internal/text/httpmethod ./internal/key/keyshare ./internal/logzone ./internal/caddyread/matchindex \
+	./internal/operate/explain ./internal/text/glob ./internal/text/httpmethod ./internal/key/keyshare ./internal/operate/logzone ./internal/caddyread/matchindex \
 	./internal/text/pathmatch ./internal/caddyread/reach ./internal/text/route ./internal/text/spelling ./internal/caddyread/subdirective ./internal/request/tokenusage \
-	./internal/trial
+	./internal/operate/trial
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
 watched    = $(slow) $(filter-out $(slow) $(unwatched) ./test/monitoring,$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))

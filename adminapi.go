@@ -8,14 +8,14 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/operate/trial"
 	"github.com/fleetlimit/fleetlimit/internal/request/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
-	"github.com/fleetlimit/fleetlimit/internal/trial"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )

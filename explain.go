@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/explain"
+	"github.com/fleetlimit/fleetlimit/internal/operate/explain"
 )
 
 // Explain implements adminapi.Running.

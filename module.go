@@ -32,11 +32,11 @@
 //	internal/request/response   what was decided about a request, and what its response says
 //	internal/observe/usage      what outlives the configuration of a zone: the counters of its decisions
 //	internal/observe/journal    what this node has seen happen to a zone and its keys
-//	internal/explain    sends a request through the routes of a server, in which no handler runs
-//	internal/trial      another limit, tried on decisions that internal/observe/recent remembers
+//	internal/operate/explain    sends a request through the routes of a server, in which no handler runs
+//	internal/operate/trial      another limit, tried on decisions that internal/observe/recent remembers
 //	internal/fleet/rulewatch  where the rules are kept, and who watches them
-//	internal/page       the operator's page; internal/live is what it shows each second
-//	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`, and internal/api
+//	internal/operate/page       the operator's page; internal/operate/live is what it shows each second
+//	internal/operate/adminapi   the admin API; internal/operate/command is its client, `caddy rate-limit`, and internal/api
 //	                    has its requests and answers
 //	config              what operators write: settings, JSON and the grammar of Caddyfiles
 //	limiter             limits, takes, decisions and the algorithms; its packages are the stores
@@ -54,8 +54,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/command"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/command"
 	"github.com/fleetlimit/fleetlimit/internal/request/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"

@@ -8,9 +8,9 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
-	"github.com/fleetlimit/fleetlimit/internal/page"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/operate/page"
 )
 
 // operatorPage is the page of this process. It outlives configurations.

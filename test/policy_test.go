@@ -38,7 +38,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/observe/recent", allow: []string{}, reason: "it is a sample of numbers",
 	}, {
-		packages: module + "/internal/trial",
+		packages: module + "/internal/operate/trial",
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/observe/recent", module + "/internal/observe/usage",
 			module + "/internal/request/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
@@ -137,7 +137,7 @@ var policy = []struct {
 		},
 		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
-		packages: module + "/internal/adminapi",
+		packages: module + "/internal/operate/adminapi",
 		allow: []string{
 			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson", module + "/internal/observe/tail", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
@@ -152,27 +152,27 @@ var policy = []struct {
 		allow:    []string{module + "/internal/api"},
 		reason:   "whoever hands out decisions knows nothing of who follows them",
 	}, {
-		packages: module + "/internal/live",
-		allow:    []string{module + "/internal/adminapi", module + "/internal/api", module + "/internal/observe/usage", module + "/limiter"},
+		packages: module + "/internal/operate/live",
+		allow:    []string{module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/observe/usage", module + "/limiter"},
 		reason:   "viewers see what the admin API knows, and counters; what is seen decides nothing",
 	}, {
-		packages: module + "/internal/page",
-		allow:    []string{module + "/internal/adminapi", module + "/internal/live", "github.com/caddyserver/caddy/v2"},
+		packages: module + "/internal/operate/page",
+		allow:    []string{module + "/internal/operate/adminapi", module + "/internal/operate/live", "github.com/caddyserver/caddy/v2"},
 		reason:   "the page is files, and a client of the admin API",
 	}, {
-		packages: module + "/internal/simpage",
-		allow:    []string{module + "/internal/page"},
+		packages: module + "/internal/operate/simpage",
+		allow:    []string{module + "/internal/operate/page"},
 		reason:   "a report is shown as JSON, whatever it says, with the charts of the operator's page",
 	}, {
-		packages: module + "/internal/command",
+		packages: module + "/internal/operate/command",
 		allow: []string{
-			module + "/internal/adminapi", module + "/internal/api", module + "/internal/logzone", module + "/internal/simpage", module + "/rules", module + "/config",
+			module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/operate/logzone", module + "/internal/operate/simpage", module + "/rules", module + "/config",
 			module + "/limiter", module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic", "github.com/caddyserver/...",
 			"github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
 	}, {
-		packages: module + "/internal/logzone",
+		packages: module + "/internal/operate/logzone",
 		allow: []string{
 			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/request/response", module + "/internal/observe/usage",
 			module + "/internal/request/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
@@ -245,7 +245,7 @@ var policy = []struct {
 		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
 		reason:   "what a matcher is called depends on Caddy alone",
 	}, {
-		packages: module + "/internal/explain",
+		packages: module + "/internal/operate/explain",
 		allow: []string{
 			module + "/internal/api", module + "/internal/caddyread/matchers", module + "/internal/caddyread/placeholder", module + "/internal/caddyread/reach",
 			"github.com/caddyserver/caddy/v2/...",

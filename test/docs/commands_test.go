@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/operate/command"
 )
 
 var (

@@ -34,7 +34,7 @@ type exchange struct {
 
 func load(t *testing.T) (*openapi3.T, routers.Router) {
 	t.Helper()
-	document, err := openapi3.NewLoader().LoadFromFile("../../internal/adminapi/openapi.json")
+	document, err := openapi3.NewLoader().LoadFromFile("../../internal/operate/adminapi/openapi.json")
 	if err != nil {
 		t.Fatal(err)
 	}

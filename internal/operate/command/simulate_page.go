@@ -3,7 +3,7 @@ package command
 import (
 	"os"
 
-	"github.com/fleetlimit/fleetlimit/internal/simpage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/simpage"
 )
 
 // writePage writes the page of --html, if it has a name.

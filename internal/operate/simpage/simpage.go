@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/internal/page"
+	"github.com/fleetlimit/fleetlimit/internal/operate/page"
 )
 
 //go:embed static

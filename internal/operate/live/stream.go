@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
 // A Stream sends what happens in a process to its viewers.

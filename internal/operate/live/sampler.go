@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
 // A sampler makes snapshots of a process. It remembers the counters of the last one.

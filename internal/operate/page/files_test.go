@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
 // maxFirstView is how many bytes of files a browser gets when it has none yet.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
 // pageCommand serves the operator's page to a browser. Caddy's admin endpoint refuses what browsers

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/logzone"
+	"github.com/fleetlimit/fleetlimit/internal/operate/logzone"
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 

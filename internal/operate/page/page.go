@@ -8,8 +8,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/live"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/operate/live"
 )
 
 // A Page is the page of a process.
