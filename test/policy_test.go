@@ -19,7 +19,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/limiter/...",
 		except:   []string{module + "/limiter/redisstore"},
-		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
+		allow:    []string{module + "/limiter/...", module + "/limiter/internal/keyed"},
 		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
@@ -28,7 +28,7 @@ var policy = []struct {
 		},
 		reason: "the store on Redis joins the core, the scripts and the connections, and nothing else does",
 	}, {
-		packages: module + "/internal/keyed",
+		packages: module + "/limiter/internal/keyed",
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
 	}, {

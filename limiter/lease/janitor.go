@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
 const (

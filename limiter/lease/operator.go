@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
 // Inspect implements [limiter.Operator]. The count is the lender's. If the lender fails, Inspect

@@ -3,8 +3,8 @@ package memstore
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
 // spilledLayout is set in the layouts of counts that do not fit into an entry: logs, and sliding

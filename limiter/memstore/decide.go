@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter/internal/share"
 )
 

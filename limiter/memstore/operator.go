@@ -3,8 +3,8 @@ package memstore
 import (
 	"context"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
 // Inspect implements [limiter.Operator]. A key that found no room has no count of its own. It is

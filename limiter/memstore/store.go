@@ -33,8 +33,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
 // DefaultSweepInterval is the Options.SweepInterval when that is 0.

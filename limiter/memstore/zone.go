@@ -3,8 +3,8 @@ package memstore
 import (
 	"sync/atomic"
 
-	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter/internal/share"
 )
 

@@ -15,7 +15,7 @@ import (
 // bytes and what the stores keep of each. It reports the bytes per key, the length of a garbage
 // collection takes, and how long it takes to find a key and to count.
 //
-//	go test -run '^$' -bench TableAgainstMaps -cpu 1 -benchtime 500ms ./internal/keyed
+//	go test -run '^$' -bench TableAgainstMaps -cpu 1 -benchtime 500ms ./limiter/internal/keyed
 func BenchmarkTableAgainstMaps(b *testing.B) {
 	compare[[7]int64, struct{}](b, "count")   // a token bucket and when it was used
 	compare[[8]int64, [7]int64](b, "account") // its hot and its cold half

@@ -31,7 +31,7 @@
 //	map of values           217      557    157         334      393    138
 //	map of pointers         164      264    372         228      318    385
 //
-//	go test -run '^$' -bench TableAgainstMaps -cpu 1 -benchtime 200ms ./internal/keyed
+//	go test -run '^$' -bench TableAgainstMaps -cpu 1 -benchtime 200ms ./limiter/internal/keyed
 package keyed
 
 import (
