@@ -22,22 +22,18 @@
 //
 // The packages, each of which knows only those below it:
 //
-//	internal/request/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
-//	internal/request/zone       a zone, compiled: what it says about a request, and about a key to operators
-//	internal/observe/adaptive   how many requests at once an upstream can work on
-//	internal/request/emergency  the hard limit in front of everything
-//	internal/request/report     what operators see: metrics, logs and events
-//	internal/observe/decisionlog  which decisions are recorded, in Caddy's log and in PostgreSQL
-//	internal/fleet/stores     where the counts are, and which nodes share them
-//	internal/request/response   what was decided about a request, and what its response says
-//	internal/observe/usage      what outlives the configuration of a zone: the counters of its decisions
-//	internal/observe/journal    what this node has seen happen to a zone and its keys
-//	internal/operate/explain    sends a request through the routes of a server, in which no handler runs
-//	internal/operate/trial      another limit, tried on decisions that internal/observe/recent remembers
-//	internal/fleet/rulewatch  where the rules are kept, and who watches them
-//	internal/operate/page       the operator's page; internal/operate/live is what it shows each second
-//	internal/operate/adminapi   the admin API; internal/operate/command is its client, `caddy rate-limit`, and internal/api
-//	                    has its requests and answers
+//	internal/operate    what people ask and do: the admin API, its client `caddy rate-limit`, the
+//	                    operator's page, explain, trials of another limit
+//	internal/request    one request on its way: evaluate decides it over all zones, zone is what a
+//	                    compiled zone says about it, response what its response says, report what
+//	                    operators see of it, emergency the hard limit in front of everything
+//	internal/observe    what is recorded about decisions: counters, the keys that are used most, the
+//	                    journal, the last hour, and what an upstream can take
+//	internal/fleet      what nodes share: the stores of the counts, membership, the rules
+//	internal/api        the requests and answers of the admin API
+//	internal/key        keys and addresses
+//	internal/caddyread  what is read off Caddy's routes and Caddyfiles
+//	internal/text       parsers of what people write and clients send
 //	config              what operators write: settings, JSON and the grammar of Caddyfiles
 //	limiter             limits, takes, decisions and the algorithms; its packages are the stores
 //	rules               limits that change while traffic runs

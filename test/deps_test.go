@@ -52,6 +52,32 @@ func TestImportPolicy(t *testing.T) {
 	}
 }
 
+// TestFloors looks for imports of a room above.
+func TestFloors(t *testing.T) {
+	floorOf := func(path string) int {
+		return slices.IndexFunc(floors, func(f floor) bool { return matchesAny(path, f.packages) })
+	}
+	seen := make([]int, len(floors))
+	for _, p := range packages(t) {
+		own := floorOf(p.ImportPath)
+		if own < 0 {
+			if !strings.HasPrefix(p.ImportPath, module+"/test") {
+				t.Errorf("%s is on no floor: use a room of floors", p.ImportPath)
+			}
+			continue
+		}
+		seen[own]++
+		for _, imp := range p.Imports {
+			if of := floorOf(imp); of >= 0 && of < own {
+				t.Errorf("%s imports %s, which is above: %s", p.ImportPath, imp, floors[own].reason)
+			}
+		}
+	}
+	if i := slices.Index(seen, 0); i >= 0 {
+		t.Errorf("no package is on the floor of %v", floors[i].packages)
+	}
+}
+
 // TestImportPolicyMatchesPackages finds rules that check nothing because a package was renamed.
 func TestImportPolicyMatchesPackages(t *testing.T) {
 	all := packages(t)

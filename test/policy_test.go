@@ -1,5 +1,29 @@
 package test
 
+// A floor is packages that may import each other and what is below them.
+type floor struct {
+	packages []string
+	reason   string // why they import nothing above
+}
+
+// floors are the rooms of the house from top to bottom.
+var floors = []floor{
+	{[]string{module, module + "/cmd/..."}, "the root package is Caddy's face"},
+	{[]string{module + "/internal/operate/..."}, "people ask what requests and nodes do, and neither waits for them"},
+	{[]string{module + "/internal/request/..."}, "a request is decided by what nodes share, and leaves records"},
+	{[]string{module + "/internal/observe/..."}, "records know what they are told, and not who reads them"},
+	{[]string{module + "/internal/fleet/..."}, "nodes share counts and rules, whatever the requests were"},
+	{[]string{module + "/internal/api"}, "requests and answers are data: every part may make them, and none serves them"},
+	{[]string{module + "/config"}, "what operators write is checked before anything runs"},
+	{[]string{module + "/rules/..."}, "rules are documents, which refer to zones by name"},
+	{[]string{module + "/internal/key/..."}, "a key depends on a request alone"},
+	{[]string{module + "/internal/caddyread/..."}, "what Caddy has depends on nothing of ours but texts"},
+	{[]string{module + "/internal/text/..."}, "texts are read the same wherever they stand"},
+	{[]string{module + "/sim/..."}, "the simulator needs the core alone"},
+	{[]string{module + "/limiter/...", module + "/lua"}, "the core: the scripts are its algorithms in Redis"},
+	{[]string{module + "/redisconn"}, "connections know no limits"},
+}
+
 // policy is which packages may import which. It is the architecture: do not change it to fix a
 // build, but change the design first.
 //
