@@ -230,7 +230,7 @@ func TestLimitMetrics(t *testing.T) {
 
 // Each metric is documented, and nothing else is.
 func TestMetricsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "metrics.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operate", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
