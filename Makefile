@@ -37,10 +37,10 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
-	./test/adapt ./test/docs ./internal/text/pathpattern ./internal/key/keytemplate ./limiter ./sim ./sim/traffic ./lua \
-	./internal/operate/explain ./internal/text/glob ./internal/text/httpmethod ./internal/key/keyshare ./internal/operate/logzone ./internal/caddyread/matchindex \
-	./internal/text/pathmatch ./internal/caddyread/reach ./internal/text/route ./internal/text/spelling ./internal/caddyread/subdirective ./internal/request/tokenusage \
-	./internal/operate/trial
+	./test/adapt ./test/docs ./limiter ./lua ./sim ./sim/traffic ./internal/caddyread/matchindex ./internal/caddyread/reach \
+	./internal/caddyread/subdirective ./internal/key/keyshare ./internal/key/keytemplate ./internal/operate/explain \
+	./internal/operate/logzone ./internal/operate/trial ./internal/request/tokenusage ./internal/text/glob \
+	./internal/text/httpmethod ./internal/text/pathmatch ./internal/text/pathpattern ./internal/text/route ./internal/text/spelling
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
 watched    = $(slow) $(filter-out $(slow) $(unwatched) ./test/monitoring,$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))
