@@ -91,14 +91,20 @@ func TestScriptFlushFailsNoCall(t *testing.T) {
 	s := redistest.Shared(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})
 	ctx, stop := context.WithCancel(t.Context())
+	const each, perFlush = 200, 40
 	var flusher, callers sync.WaitGroup
+	answered := make(chan struct{}, 16*each)
 	flusher.Go(func() {
-		for ctx.Err() == nil {
-			s.Client().ScriptFlush(t.Context())
-			<-time.After(5 * time.Millisecond)
+		for n := 0; ctx.Err() == nil; n++ {
+			if n%perFlush == 0 {
+				s.Client().ScriptFlush(t.Context())
+			}
+			select {
+			case <-answered:
+			case <-ctx.Done():
+			}
 		}
 	})
-	const each = 200
 	for g := range 16 {
 		callers.Go(func() {
 			for n := range each {
@@ -106,6 +112,7 @@ func TestScriptFlushFailsNoCall(t *testing.T) {
 				if call.Err != nil || call.Reply != int64(1) {
 					t.Errorf("call = %v, %v, want 1", call.Reply, call.Err)
 				}
+				answered <- struct{}{}
 			}
 		})
 	}
