@@ -62,10 +62,10 @@ func TestProbeAfterClosedConnection(t *testing.T) {
 func TestProbeAfterFailedProbe(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: time.Second, PoolSize: 1, Breaker: BreakerOptions{ProbeEvery: time.Hour}})
-	ready(t, c, "k")
-	connections := f.sent("hello")
+	settled(t, c)
 	f.answerTo("ping", hangUp)
-	until(t, "another connection", func() bool { return f.sent("hello") > connections || c.Failing() })
+	probes := f.sent("ping")
+	until(t, "the probe after the one that fails", func() bool { return f.sent("ping") > probes+1 || c.Failing() })
 	if b := c.Primaries()[0]; b.State != Closed {
 		t.Errorf("the breaker after one failed probe is %v: %v", b.State, b.Err)
 	}
