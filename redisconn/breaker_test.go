@@ -130,7 +130,7 @@ func TestBreakerOfSilentPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes})
 	ready(t, c, "k")
-	timer := longestTimer(defaultTimeout)
+	timer := longestTimer(t, defaultTimeout)
 	l := startLoad(t, c, 8, func(int) string { return "k" })
 	s.Pause()
 	paused := time.Now()

@@ -36,7 +36,7 @@ func BenchmarkHang(b *testing.B) {
 		before := others.rate(time.Second)
 		victim.Pause()
 		victims := startLoad(b, c, 32, func(int) string { return keys[0] })
-		stopTimer := longestTimer(defaultTimeout)
+		stopTimer := longestTimer(b, defaultTimeout)
 		during := others.rate(time.Second)
 		ratios = append(ratios, 100*during/before)
 		timer = max(timer, stopTimer())

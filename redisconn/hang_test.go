@@ -84,7 +84,7 @@ func TestHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}})
 	ready(t, c, "k")
-	timer := longestTimer(defaultTimeout)
+	timer := longestTimer(t, defaultTimeout)
 	l := startLoad(t, c, 64, func(int) string { return "effects" })
 	for range 3 {
 		<-time.After(100 * time.Millisecond)
@@ -177,7 +177,7 @@ func TestHangingPrimarySlowsNoOther(t *testing.T) {
 	for _, key := range keys {
 		ready(t, c, key)
 	}
-	timer := longestTimer(defaultTimeout)
+	timer := longestTimer(t, defaultTimeout)
 	const span = 700 * time.Millisecond
 	others := startLoad(t, c, 32, func(i int) string { return keys[1+i%2] })
 	defer others.end()

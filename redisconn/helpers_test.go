@@ -39,6 +39,12 @@ func open(t testing.TB, o Options) *Client {
 // until waits for done to report true.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
+	untilWithin(t, patience, what, done)
+}
+
+// untilWithin is until with another patience.
+func untilWithin(t testing.TB, patience time.Duration, what string, done func() bool) {
+	t.Helper()
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -100,14 +106,14 @@ func goroutines() string {
 	}
 }
 
-// longestTimer runs timers of d, one after the other, until stop is called. stop returns how long
-// the longest took.
-func longestTimer(d time.Duration) (stop func() time.Duration) {
+// longestTimer runs timers of d, one after the other, until stop is called or the test ends. stop
+// returns how long the longest took.
+func longestTimer(t testing.TB, d time.Duration) (stop func() time.Duration) {
 	var ended atomic.Bool
-	result := make(chan time.Duration)
+	result := make(chan time.Duration, 1)
 	go func() {
 		longest := time.Duration(0)
-		for !ended.Load() {
+		for !ended.Load() && t.Context().Err() == nil {
 			start := time.Now()
 			<-time.After(d)
 			longest = max(longest, time.Since(start))

@@ -131,7 +131,7 @@ func TestTooSlowReplies(t *testing.T) {
 			c := open(t, Options{Addresses: []string{p.Addr}})
 			ready(t, c, "k")
 			p.Delay(time.Duration(factor * float64(defaultTimeout)))
-			timer := longestTimer(defaultTimeout)
+			timer := longestTimer(t, defaultTimeout)
 			a := arrive(t, c, 100, 100, freshKeys(t))
 			t.Log(a)
 			if got, most := percentile(a.total, 100), 2*defaultTimeout+timer()+slack; got > most {
