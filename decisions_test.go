@@ -23,7 +23,7 @@ import (
 )
 
 // follow returns a tail of what is decided while f runs.
-func follow(filter api.DecisionFilter, f func()) *tail.Tail[api.DecisionFilter, *api.Decision] {
+func follow(filter tail.DecisionFilter, f func()) *tail.Tail[tail.DecisionFilter, *api.Decision] {
 	opened := reports.Tails.Open(filter, 100, 1)
 	defer reports.Tails.Close(opened)
 	f()
@@ -31,7 +31,7 @@ func follow(filter api.DecisionFilter, f func()) *tail.Tail[api.DecisionFilter, 
 }
 
 // told returns what a tail has, as JSON without the times.
-func told(t *testing.T, from *tail.Tail[api.DecisionFilter, *api.Decision]) (lines []string) {
+func told(t *testing.T, from *tail.Tail[tail.DecisionFilter, *api.Decision]) (lines []string) {
 	t.Helper()
 	for {
 		d, ok := from.Take()
@@ -99,7 +99,7 @@ func TestTailTellsEveryOutcome(t *testing.T) {
 			tc.zone += ", " + key
 		}
 		h, _ := scripted(t, fmt.Sprintf(`{%s "rate_limits": {%q: {%s}}}`, tc.handler, zone, tc.zone), &tc.store)
-		opened := follow(api.DecisionFilter{Sample: 1}, func() {
+		opened := follow(tail.DecisionFilter{Sample: 1}, func() {
 			_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 		})
 		want := "[{" + strings.Replace(tc.want, `"Z"`, `"`+zone+`"`, 1) + "}]"
@@ -112,7 +112,7 @@ func TestTailTellsEveryOutcome(t *testing.T) {
 func TestTailTellsEmergency(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"z": {"key": "k", "limit": {"unlimited": true}}}}`)
 	startEmergency(t, "1/1h", time.Hour)
-	lines := told(t, follow(api.DecisionFilter{Zones: []string{api.EmergencyZone}, Sample: 1}, func() { h.request("k", 2) }))
+	lines := told(t, follow(tail.DecisionFilter{Zones: []string{api.EmergencyZone}, Sample: 1}, func() { h.request("k", 2) }))
 	if len(lines) != 2 || !strings.Contains(lines[0], `"zone":"(emergency)","outcome":"admitted","source":"store","key":"192.0.2.1"`) ||
 		!strings.Contains(lines[1], `"outcome":"rejected"`) {
 		t.Errorf("lines = %s", lines)
@@ -132,16 +132,16 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		filter api.DecisionFilter
+		filter tail.DecisionFilter
 		want   string // the zones and outcomes
 	}{
-		{"all", api.DecisionFilter{Sample: 1}, "a admitted b admitted a admitted b admitted a rejected a denied a admitted b admitted"},
-		{"rejections", api.DecisionFilter{Sample: 0}, "a rejected a denied"},
-		{"zone", api.DecisionFilter{Sample: 1, Zones: []string{"filter-b"}}, "b admitted b admitted b admitted"},
-		{"outcomes", api.DecisionFilter{Sample: 1, Outcomes: []string{"denied", "rejected"}}, "a rejected a denied"},
-		{"key", api.DecisionFilter{Sample: 1, Keys: map[string][][]byte{"filter-a": keys("alice")}}, "a admitted a admitted a rejected"},
-		{"another key", api.DecisionFilter{Sample: 1, Keys: map[string][][]byte{"filter-a": keys("bob")}}, "a admitted"},
-		{"keys of no zone", api.DecisionFilter{Sample: 1, Keys: map[string][][]byte{}}, ""},
+		{"all", tail.DecisionFilter{Sample: 1}, "a admitted b admitted a admitted b admitted a rejected a denied a admitted b admitted"},
+		{"rejections", tail.DecisionFilter{Sample: 0}, "a rejected a denied"},
+		{"zone", tail.DecisionFilter{Sample: 1, Zones: []string{"filter-b"}}, "b admitted b admitted b admitted"},
+		{"outcomes", tail.DecisionFilter{Sample: 1, Outcomes: []string{"denied", "rejected"}}, "a rejected a denied"},
+		{"key", tail.DecisionFilter{Sample: 1, Keys: map[string][][]byte{"filter-a": keys("alice")}}, "a admitted a admitted a rejected"},
+		{"another key", tail.DecisionFilter{Sample: 1, Keys: map[string][][]byte{"filter-a": keys("bob")}}, "a admitted"},
+		{"keys of no zone", tail.DecisionFilter{Sample: 1, Keys: map[string][][]byte{}}, ""},
 	} {
 		opened := follow(tc.filter, func() {
 			for _, key := range []string{"alice", "alice", "alice", "evil", "bob"} {
@@ -179,7 +179,7 @@ func TestTailSamplesWhatPasses(t *testing.T) {
 	const n = 20_000
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"sampled": {"key": "all", "limit": "1000000/1h"}}}`)
-	opened := reports.Tails.Open(api.DecisionFilter{Sample: 0.1}, n, 1)
+	opened := reports.Tails.Open(tail.DecisionFilter{Sample: 0.1}, n, 1)
 	defer reports.Tails.Close(opened)
 	h.request("k", n)
 	got := 0
@@ -205,7 +205,7 @@ func TestTailBoundsTexts(t *testing.T) {
 		original := *r
 		original.URL = r.URL.JoinPath(strings.Repeat("p", 10_000))
 		r = r.WithContext(context.WithValue(r.Context(), caddyhttp.OriginalRequestCtxKey, original))
-		lines := told(t, follow(api.DecisionFilter{Sample: 1}, func() {
+		lines := told(t, follow(tail.DecisionFilter{Sample: 1}, func() {
 			_ = h.ServeHTTP(newBenchWriter(), r, handlerThatWritesNothing)
 		}))
 		if len(lines) != 1 || !strings.Contains(lines[0], want) || len(lines[0]) > 2048+3*600 ||
@@ -221,7 +221,7 @@ func TestRequestsDoNotWaitForTails(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"flooded": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h"}}}`)
 	synctest.Test(t, func(t *testing.T) {
-		opened := reports.Tails.Open(api.DecisionFilter{Sample: 1}, room, 1)
+		opened := reports.Tails.Open(tail.DecisionFilter{Sample: 1}, room, 1)
 		defer reports.Tails.Close(opened)
 		start := time.Now()
 		h.request("k", n)
@@ -255,7 +255,7 @@ func TestTailsWhileRequestsAreServed(t *testing.T) {
 			return
 		default:
 		}
-		opened := reports.Tails.Open(api.DecisionFilter{Sample: 1}, 1, 1)
+		opened := reports.Tails.Open(tail.DecisionFilter{Sample: 1}, 1, 1)
 		_, _ = opened.Take()
 		reports.Tails.Close(opened)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
+	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 )
 
 // The handler allocates four times per request: the state, the function that returns placeholders,
@@ -58,7 +58,7 @@ func TestTailOfOthersAllocatesNothing(t *testing.T) {
 		return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), benchRequest("k"), handlerThatWritesNothing) })
 	}
 	alone, followed := serve(), 0.0
-	for _, f := range []api.DecisionFilter{
+	for _, f := range []tail.DecisionFilter{
 		{Sample: 0}, {Sample: 1, Zones: []string{"other"}}, {Sample: 1, Keys: map[string][][]byte{"tail-alloc": {[]byte("other")}}},
 	} {
 		follow(f, func() { followed = serve() })

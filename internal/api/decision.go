@@ -1,9 +1,6 @@
 package api
 
-import (
-	"net/netip"
-	"time"
-)
+import "time"
 
 // DefaultTail is how long a tail of decisions is if the request does not say.
 const DefaultTail = "1m"
@@ -97,15 +94,4 @@ func (w *Wait) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*w = Wait(d)
 	return err
-}
-
-// A DecisionFilter says which decisions a tail has.
-type DecisionFilter struct {
-	Zones, Outcomes []string            // empty: all
-	Keys            map[string][][]byte // by zone, as requests have them; nil: all keys
-	Sample          float64             // the fraction of the requests that pass
-
-	// Address has the clients whose requests are wanted that an address has decided before any zone.
-	// The zero value has none.
-	Address netip.Prefix
 }

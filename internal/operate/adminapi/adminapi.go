@@ -11,7 +11,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
-
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

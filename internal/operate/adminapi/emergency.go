@@ -6,10 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

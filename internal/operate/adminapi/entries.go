@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"

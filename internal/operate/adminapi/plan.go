@@ -1,8 +1,6 @@
 package adminapi
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // postPlan answers POST /rate_limit/plan. The body is a configuration of Caddy.
 func postPlan(c Running, w http.ResponseWriter, r *http.Request) (any, error) {

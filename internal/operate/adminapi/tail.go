@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -33,7 +32,7 @@ const (
 
 // A tailRequest is what a client wants to follow.
 type tailRequest struct {
-	filter   api.DecisionFilter
+	filter   tail.DecisionFilter
 	duration time.Duration
 	limit    int64 // 0: none
 }
@@ -108,7 +107,7 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tailRequest{filter: api.DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
+	t := &tailRequest{filter: tail.DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
 	t.filter.Sample = defaultSample
 	if r.Method == http.MethodPost {
 		t.filter.Sample = 1 // a key has few requests

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 

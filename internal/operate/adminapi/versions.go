@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
@@ -69,7 +70,7 @@ func (p *Process) Decided(d Decision) {
 	}
 }
 
-func (d *Decision) isWanted(f *api.DecisionFilter) bool {
+func (d *Decision) isWanted(f *tail.DecisionFilter) bool {
 	if len(f.Zones) > 0 && !slices.Contains(f.Zones, d.zoneName()) ||
 		len(f.Outcomes) > 0 && !slices.Contains(f.Outcomes, d.Outcome) ||
 		f.Sample < 1 && passes(d.Outcome) && rand.Float64() >= f.Sample {
