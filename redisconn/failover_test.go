@@ -111,7 +111,7 @@ func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
 			}
 		}
 	})
-	untilWithin(t, time.Minute, "the promotion", promoted) // Sentinels on a busy machine take long to agree
+	redistest.Within(t, time.Minute, "the promotion", promoted) // Sentinels on a busy machine take long to agree
 	since := time.Now()
 	select {
 	case at := <-used:

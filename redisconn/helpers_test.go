@@ -39,12 +39,6 @@ func open(t testing.TB, o Options) *Client {
 // until waits for done to report true.
 func until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	untilWithin(t, patience, what, done)
-}
-
-// untilWithin is until with another patience.
-func untilWithin(t testing.TB, patience time.Duration, what string, done func() bool) {
-	t.Helper()
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -18,7 +18,13 @@ const (
 // condition. Use it to wait for another process.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	err := until(func(context.Context) error {
+	Within(t, patience, what, holds)
+}
+
+// Within is Eventually with another patience.
+func Within(t testing.TB, patience time.Duration, what string, holds func() bool) {
+	t.Helper()
+	err := untilWithin(patience, func(context.Context) error {
 		if !holds() {
 			return errors.New("it does not hold")
 		}
@@ -29,9 +35,12 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// until calls done until it returns nil. After patience it returns the last error. The context of
-// done has time for a few quick commands.
-func until(done func(ctx context.Context) error) error {
+// until is untilWithin with the usual patience.
+func until(done func(ctx context.Context) error) error { return untilWithin(patience, done) }
+
+// untilWithin calls done until it returns nil. After patience it returns the last error. The context
+// of done has time for a few quick commands.
+func untilWithin(patience time.Duration, done func(ctx context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(step)
 	defer tick.Stop()
