@@ -20,9 +20,10 @@ build lint vuln fuzz alone unraced timed: export GOGC = 300
 # The program that tests run. Each package would link its own otherwise.
 alone unraced timed clients page: export FLEETLIMIT_CADDY = $(CURDIR)/bin/caddy
 strict     = $(GO) run github.com/fleetlimit/fleetlimit/test/strict
-flags      = -vet=off -count=1 -exec 'env -u GOGC'
+once       = -vet=off -count=1
+flags      = $(once) -exec 'env -u GOGC'
 # The race detector makes garbage collections dear, so there are fewer.
-race       = -vet=off -count=1 -exec 'env GOGC=400' -race
+race       = $(once) -exec 'env GOGC=400' -race
 # The race detector would sleep for a second at the end of each of its programs.
 export GORACE = atexit_sleep_ms=20
 # Tests that the race detector would disturb, as they count bytes or instants, and those that it slows
@@ -72,7 +73,7 @@ unraced: # these only compute, so they take what time others leave
 timed:
 	$(strict) -must-run '$(unwatched)' $(flags) -p 4 -shuffle=on $(unwatched)
 	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(race) -p 4 -skip '^($(unraced)|TestRealFleet)' -shuffle=on $(watched)
-	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
+	cd test/openapi && $(GO) test $(once) . -exchanges $(exchanges)
 	cd test/page && $(strict) $(flags) -shuffle=on .
 
 clients: build ## Talk to Caddy with clients that people use, check the dashboard; says so where those from npm cannot be had
@@ -81,10 +82,10 @@ clients: build ## Talk to Caddy with clients that people use, check the dashboar
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
 
 page: build need-redis need-chromium ## Drive the operator's page in Chromium, and take the pictures of docs/img
-	cd test/page && $(GO) test -vet=off -count=1 . -screenshots $(CURDIR)/docs/img
+	cd test/page && $(GO) test $(once) . -screenshots $(CURDIR)/docs/img
 
 openapi: need-go need-redis ## Run the tests of the admin API, and compare what it answers with openapi.json
-	cd test/openapi && $(GO) test -vet=off -count=1 .
+	cd test/openapi && $(GO) test $(once) .
 
 upstreams: need-go ## Ask real upstreams which names and values they read as a key, and how they read paths
 	test/upstreams/need-parsers.sh

@@ -48,7 +48,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/limiter/redisstore",
 		allow: []string{
-			module + "/limiter", module + "/limiter/concurrency", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9",
+			module + "/limiter", module + "/limiter/concurrency", module + "/lua", module + "/redisconn",
+			"github.com/redis/go-redis/v9",
 		},
 		reason: "the store on Redis joins the core, the scripts and the connections, and nothing else does",
 	}, {
@@ -64,8 +65,9 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/operate/trial",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/observe/recent", module + "/internal/observe/usage",
-			module + "/internal/request/zone", module + "/limiter", module + "/sim", "github.com/caddyserver/caddy/v2",
+			module + "/config", module + "/internal/api", module + "/internal/observe/recent",
+			module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter", module + "/sim",
+			"github.com/caddyserver/caddy/v2",
 		},
 		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
 	}, {
@@ -98,8 +100,10 @@ var policy = []struct {
 		reason:   "nodes exchange who is alive and what they define, and bytes that others ask for, but no counts",
 	}, {
 		packages: module + "/rules",
-		allow:    []string{module + "/internal/key/ipset", module + "/internal/text/spelling", module + "/internal/text/strictjson"},
-		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
+		allow: []string{
+			module + "/internal/key/ipset", module + "/internal/text/spelling", module + "/internal/text/strictjson",
+		},
+		reason: "the model is what operators write: it must be testable without Caddy, Redis and limits",
 	}, {
 		packages: module + "/rules/rulestore",
 		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
@@ -116,15 +120,12 @@ var policy = []struct {
 	}, {
 		packages: module + "/config",
 		allow: []string{
-			module + "/limiter", module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/key/keytemplate",
-			module + "/internal/text/pathpattern", module + "/internal/text/route", module + "/internal/text/spelling",
-			module + "/internal/text/strictjson", module + "/internal/caddyread/subdirective", "github.com/caddyserver/...",
+			module + "/limiter", module + "/internal/text/httpmethod", module + "/internal/key/ipset",
+			module + "/internal/key/keytemplate", module + "/internal/text/pathpattern",
+			module + "/internal/text/route", module + "/internal/text/spelling", module + "/internal/text/strictjson",
+			module + "/internal/caddyread/subdirective", "github.com/caddyserver/...",
 		},
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
-	}, {
-		packages: module + "/internal/...",
-		forbid:   []string{module},
-		reason:   "a part of the root package needs neither App nor Handler",
 	}, {
 		packages: module + "/internal/...",
 		except:   []string{module + "/internal/request/report"},
@@ -133,11 +134,13 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/request/report",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/observe/decisionlog", module + "/internal/key/ipset",
-			module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/request/response", module + "/internal/fleet/rulewatch",
-			module + "/internal/fleet/stores", module + "/internal/observe/tail", module + "/internal/observe/usage", module + "/limiter", module + "/internal/fleet/membership",
-			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
-			"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
+			module + "/config", module + "/internal/api", module + "/internal/observe/decisionlog",
+			module + "/internal/key/ipset", module + "/internal/key/keytemplate",
+			module + "/internal/caddyread/placeholder", module + "/internal/request/response",
+			module + "/internal/fleet/rulewatch", module + "/internal/fleet/stores", module + "/internal/observe/tail",
+			module + "/internal/observe/usage", module + "/limiter", module + "/internal/fleet/membership",
+			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...",
+			"go.uber.org/zap/...", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace",
 		},
 		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
 	}, {
@@ -149,22 +152,24 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/fleet/rulewatch",
 		allow: []string{
-			module + "/config", module + "/internal/fleet/pool", module + "/internal/fleet/stores", module + "/redisconn", module + "/rules",
-			module + "/rules/rulestore", "github.com/caddyserver/certmagic",
+			module + "/config", module + "/internal/fleet/pool", module + "/internal/fleet/stores",
+			module + "/redisconn", module + "/rules", module + "/rules/rulestore", "github.com/caddyserver/certmagic",
 		},
 		reason: "where rules are kept does not depend on what they mean; rules in Redis are where its counts are",
 	}, {
 		packages: module + "/internal/fleet/stores",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/fleet/pool", module + "/internal/fleet/reservation",
-			module + "/limiter/...", module + "/internal/fleet/membership", module + "/redisconn",
+			module + "/config", module + "/internal/api", module + "/internal/fleet/pool",
+			module + "/internal/fleet/reservation", module + "/limiter/...", module + "/internal/fleet/membership",
+			module + "/redisconn",
 		},
 		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
 		packages: module + "/internal/operate/adminapi",
 		allow: []string{
-			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson", module + "/internal/observe/tail", module + "/limiter",
-			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
+			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson",
+			module + "/internal/observe/tail", module + "/limiter", module + "/rules",
+			"github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
 		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
 	}, {
@@ -177,12 +182,17 @@ var policy = []struct {
 		reason:   "whoever hands out decisions knows nothing of who follows them",
 	}, {
 		packages: module + "/internal/operate/live",
-		allow:    []string{module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/observe/usage", module + "/limiter"},
-		reason:   "viewers see what the admin API knows, and counters; what is seen decides nothing",
+		allow: []string{
+			module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/observe/usage",
+			module + "/limiter",
+		},
+		reason: "viewers see what the admin API knows, and counters; what is seen decides nothing",
 	}, {
 		packages: module + "/internal/operate/page",
-		allow:    []string{module + "/internal/operate/adminapi", module + "/internal/operate/live", "github.com/caddyserver/caddy/v2"},
-		reason:   "the page is files, and a client of the admin API",
+		allow: []string{
+			module + "/internal/operate/adminapi", module + "/internal/operate/live", "github.com/caddyserver/caddy/v2",
+		},
+		reason: "the page is files, and a client of the admin API",
 	}, {
 		packages: module + "/internal/operate/simpage",
 		allow:    []string{module + "/internal/operate/page"},
@@ -190,16 +200,18 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/operate/command",
 		allow: []string{
-			module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/operate/logzone", module + "/internal/operate/simpage", module + "/rules", module + "/config",
-			module + "/limiter", module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic", "github.com/caddyserver/...",
-			"github.com/spf13/cobra", "github.com/spf13/pflag",
+			module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/operate/logzone",
+			module + "/internal/operate/simpage", module + "/rules", module + "/config", module + "/limiter",
+			module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic",
+			"github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
 	}, {
 		packages: module + "/internal/operate/logzone",
 		allow: []string{
-			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/request/response", module + "/internal/observe/usage",
-			module + "/internal/request/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
+			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/request/response",
+			module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter",
+			module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
 		},
 		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
 	}, {
@@ -221,9 +233,9 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/request/emergency",
 		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/key/keytemplate", module + "/internal/request/response",
-			module + "/internal/observe/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
-			"github.com/caddyserver/caddy/v2",
+			module + "/config", module + "/internal/api", module + "/internal/key/keytemplate",
+			module + "/internal/request/response", module + "/internal/observe/usage", module + "/limiter",
+			module + "/limiter/memstore", module + "/rules", "github.com/caddyserver/caddy/v2",
 		},
 		reason: "the limit in front of everything works without zones and stores",
 	}, {
@@ -245,7 +257,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/key/keytemplate",
 		allow: []string{
-			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/caddyread/placeholder", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/key/ipset",
+			module + "/internal/caddyread/placeholder", "github.com/caddyserver/...",
 		},
 		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
@@ -271,7 +284,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/operate/explain",
 		allow: []string{
-			module + "/internal/api", module + "/internal/caddyread/matchers", module + "/internal/caddyread/placeholder", module + "/internal/caddyread/reach",
+			module + "/internal/api", module + "/internal/caddyread/matchers",
+			module + "/internal/caddyread/placeholder", module + "/internal/caddyread/reach",
 			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
@@ -282,7 +296,8 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/text/route",
 		allow: []string{
-			module + "/internal/text/httpmethod", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/text/pathmatch",
+			module + "/internal/text/pathpattern", "github.com/caddyserver/...",
 		},
 		reason: "which requests go to an endpoint depends on no limit",
 	}, {
@@ -316,36 +331,44 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/request/response",
 		allow: []string{
-			module + "/config", module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder", module + "/internal/observe/usage",
-			module + "/limiter", module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+			module + "/config", module + "/internal/key/keytemplate", module + "/internal/caddyread/placeholder",
+			module + "/internal/observe/usage", module + "/limiter", module + "/limiter/concurrency",
+			"github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/observe/usage",
 		allow: []string{
-			module + "/internal/observe/adaptive", module + "/internal/observe/journal", module + "/internal/observe/pastcharges", module + "/internal/fleet/pool",
+			module + "/internal/observe/adaptive", module + "/internal/observe/journal",
+			module + "/internal/observe/pastcharges", module + "/internal/fleet/pool",
 			module + "/internal/observe/recent", module + "/internal/observe/topkeys", module + "/limiter",
 		},
 		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/request/evaluate",
 		allow: []string{
-			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/request/emergency",
-			module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keytemplate", module + "/internal/request/pace",
-			module + "/internal/observe/recent", module + "/internal/request/report", module + "/internal/fleet/reservation", module + "/internal/request/response", module + "/internal/request/tokenusage",
-			module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter",
+			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api",
+			module + "/internal/request/emergency", module + "/internal/key/ipset",
+			module + "/internal/observe/journal", module + "/internal/key/keytemplate",
+			module + "/internal/request/pace", module + "/internal/observe/recent", module + "/internal/request/report",
+			module + "/internal/fleet/reservation", module + "/internal/request/response",
+			module + "/internal/request/tokenusage", module + "/internal/observe/topkeys",
+			module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter",
 			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
 		packages: module + "/internal/request/zone",
 		allow: []string{
-			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api", module + "/internal/text/glob",
-			module + "/internal/text/httpmethod", module + "/internal/key/ipset", module + "/internal/observe/journal", module + "/internal/key/keyshare",
-			module + "/internal/key/keytable", module + "/internal/key/keytemplate", module + "/internal/caddyread/matchers", module + "/internal/caddyread/matchindex",
-			module + "/internal/observe/pastcharges", module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
-			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder", module + "/internal/request/response",
-			module + "/internal/text/route", module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/limiter",
+			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api",
+			module + "/internal/text/glob", module + "/internal/text/httpmethod", module + "/internal/key/ipset",
+			module + "/internal/observe/journal", module + "/internal/key/keyshare", module + "/internal/key/keytable",
+			module + "/internal/key/keytemplate", module + "/internal/caddyread/matchers",
+			module + "/internal/caddyread/matchindex", module + "/internal/observe/pastcharges",
+			module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
+			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder",
+			module + "/internal/request/response", module + "/internal/text/route",
+			module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/limiter",
 			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
@@ -353,7 +376,8 @@ var policy = []struct {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
-			module + "/internal/fleet/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/internal/fleet/membership", module + "/rules/...", "github.com/caddyserver/...",
+			"github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

@@ -90,7 +90,7 @@ func (s *Switch) Peek(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 // Describe describes the emergency that is on.
 func (s *Switch) Describe() api.Emergency { return s.active(time.Now()).describe() }
 
-// ParseLimit implements [adminapi.EmergencySwitch].
+// ParseLimit implements adminapi.EmergencySwitch.
 func (s *Switch) ParseLimit(text string) (string, error) {
 	limit, err := ParseLimit(text)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Switch) ParseLimit(text string) (string, error) {
 	return limit.String(), nil
 }
 
-// Start implements [adminapi.EmergencySwitch].
+// Start implements adminapi.EmergencySwitch.
 func (s *Switch) Start(of *rules.Emergency) (api.Emergency, error) {
 	e, err := newEmergency(of)
 	if err == nil {
@@ -111,7 +111,7 @@ func (s *Switch) Start(of *rules.Emergency) (api.Emergency, error) {
 	return e.describe(), nil
 }
 
-// End implements [adminapi.EmergencySwitch].
+// End implements adminapi.EmergencySwitch.
 func (s *Switch) End(by string) bool {
 	e := s.current.Load()
 	if e != nil && e.rules != nil {
