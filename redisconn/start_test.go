@@ -158,16 +158,19 @@ func TestStartToHangingPrimary(t *testing.T) {
 func TestStartOutlivesTimeout(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}})
-	ready(t, c, "k")
+	settled(t, c)
 	s.Pause()
-	all := startCalls(c, "late", 2) // one for each connection
+	written := occupy(t, c, "late")
 	until(t, "an open breaker", func() bool { return state(c) == Open })
 	s.Resume()
-	all.wait(t)
-	for i, call := range all.calls {
-		if call.Err != nil || call.Reply != int64(1) {
-			t.Errorf("call %d = %v, %v, want 1", i, call.Reply, call.Err)
+	for i, all := range written {
+		all.wait(t)
+		if call := all.calls[0]; call.Err != nil || call.Reply == nil {
+			t.Errorf("the call of connection %d = %v, %v, want its reply", i, call.Reply, call.Err)
 		}
+	}
+	if n, err := s.Client().HGet(t.Context(), "late", "0").Int(); n != len(written) || err != nil {
+		t.Errorf("%d calls had an effect, %v, want %d", n, err, len(written))
 	}
 }
 

@@ -54,6 +54,10 @@ func TestRead(t *testing.T) {
 		{"/a.php", []string{"/a.php"}},
 		{"/index.php%2flogin", []string{"/index.php/login", "/index.php%2flogin", "//login", "/login", "/%2flogin"}},
 
+		{"/index.php%2f%2fa", []string{
+			"/index.php//a", "/index.php/a", "/index.php%2f%2fa", "///a", "//a", "/a", "/%2f%2fa",
+		}},
+
 		// Where a parameter ends depends on what is decoded first.
 		{"/login;%2fx", []string{"/login", "/login/x", "/login;/x", "/login;%2fx"}},
 		{"/;%2fx/login", []string{"/login", "//login", "//x/login", "/x/login", "/;/x/login", "/;%2fx/login", "/"}},

@@ -83,6 +83,7 @@ const (
 	upToRawSlash           // the same, up to the next before anything is decoded
 	behindTwoSlashes       // the same behind two; if there are more, it is empty
 	script                 // the first segment that begins with a name in .php, up to that
+	scriptAndSlash         // the same with the encoded slash behind it
 )
 
 // remove returns tokens without the front. A host ends at an encoded slash, too, if that is a slash,
@@ -96,6 +97,9 @@ func (f front) remove(tokens []byte, slash bool) []byte {
 	case script:
 		start, end := scriptIn(tokens)
 		return slices.Concat(tokens[:start], bytes.TrimPrefix(tokens[end:], []byte("/")))
+	case scriptAndSlash:
+		start, end := scriptIn(tokens)
+		return slices.Concat(tokens[:start], tokens[end+1:])
 	}
 	rest := bytes.TrimLeft(tokens, "/")
 	for i, t := range rest {
@@ -106,8 +110,8 @@ func (f front) remove(tokens []byte, slash bool) []byte {
 	return []byte("/")
 }
 
-// in reports whether a server may find f in a path.
-func (f front) in(tokens []byte) bool {
+// in reports whether a server that decodes slashes, or does not, may find f in a path.
+func (f front) in(tokens []byte, slash bool) bool {
 	switch f {
 	case behindSlashes, upToRawSlash:
 		return bytes.HasPrefix(tokens, []byte("//"))
@@ -116,6 +120,9 @@ func (f front) in(tokens []byte) bool {
 	case script:
 		_, end := scriptIn(tokens)
 		return end > 0
+	case scriptAndSlash:
+		_, end := scriptIn(tokens)
+		return slash && end > 0 && end < len(tokens) && tokens[end] == encodedSlash
 	}
 	return true
 }
@@ -195,15 +202,15 @@ func readings(tokens []byte) (all []Reading, _ error) {
 			return 0, double, ErrTooMany
 		}
 		r.path = string(scratch)
-		if r.merged = r.path; r.front == script && scan(r.path).refused != nil {
+		if r.merged = r.path; r.front >= script && scan(r.path).refused != nil {
 			return 0, double, ErrDotSegment
 		}
 		all = append(all, r)
 		return len(all) - 1, double, nil
 	}
-	for _, f := range [...]front{noFront, behindSlashes, upToRawSlash, behindTwoSlashes, script} {
+	for _, f := range [...]front{noFront, behindSlashes, upToRawSlash, behindTwoSlashes, script, scriptAndSlash} {
 		for _, slash := range [...]bool{true, false} {
-			if !f.in(tokens) || !slash && !encoded {
+			if !f.in(tokens, slash) || !slash && !encoded {
 				continue
 			}
 			parts := splitParts(f.remove(tokens, slash))

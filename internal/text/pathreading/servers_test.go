@@ -102,6 +102,7 @@ func FuzzReadings(f *testing.F) {
 	for _, path := range []string{
 		"/login;%2fx", "//x/login", "/a%2fb%3bc;d//e", "/@scope%2fname", "/%2f/;a%2fb/", "//h%2fx/a;b", "/a/..;/b", "///;/%2F%3B",
 		"/login;a/b", "/login%3fx/y", "/a;b%3Fc/%2f", "/index.phplogin", "/index.php%2flogin", "/index.php//a", "/index.php;x/a",
+		"/index.php%2f%2fl",
 	} {
 		f.Add(path)
 	}
