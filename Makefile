@@ -38,10 +38,10 @@ computing  = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=
 # Packages that the race detector does not watch: their Caddy is a program of its own, or they have
 # one goroutine.
 unwatched := ./test/held ./test/fleet ./test/fault ./test/runbooks ./test/redistest ./test/pgtest ./test/deploy \
-	./test/adapt ./test/docs ./limiter ./lua ./sim ./sim/traffic ./internal/caddyread/matchindex ./internal/caddyread/reach \
-	./internal/caddyread/subdirective ./internal/key/keyshare ./internal/key/keytemplate ./internal/operate/explain \
-	./internal/operate/logzone ./internal/operate/trial ./internal/request/tokenusage ./internal/text/glob \
-	./internal/text/httpmethod ./internal/text/pathmatch ./internal/text/pathpattern ./internal/text/route ./internal/text/spelling
+	./test/adapt ./test/docs ./limiter ./lua ./sim ./sim/traffic ./internal/caddyread/reach \
+	./internal/caddyread/subdirective ./internal/key/keytemplate ./internal/operate/explain \
+	./internal/operate/replay ./internal/request/tokenusage ./internal/text/glob \
+	./internal/text/httpmethod ./internal/text/pathpattern ./internal/text/route ./internal/text/spelling
 # Packages whose tests mostly wait. They begin first and run beside others.
 slow      := ./test/integration ./test/attack ./redisconn ./limiter/redisstore ./rules/rulestore ./limiter/lease
 watched    = $(slow) $(filter-out $(slow) $(unwatched) ./test/monitoring,$(patsubst $(CURDIR)%,.%,$(shell $(GO) list -f '{{.Dir}}' ./...)))
@@ -105,7 +105,6 @@ verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium b
 # What computes runs beside what waits, and gives way to it.
 computed:
 	@nice -n 19 $(MAKE) --no-print-directory lint vuln tidy
-	@nice $(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory unraced programs=2
 
 waiting:
@@ -130,7 +129,7 @@ vuln: need-go ## Look for known vulnerabilities; reports when their database can
 	else cat "$$log"; exit 1; fi
 
 # The time may be over while a worker has just begun. Go reports that as a failure, so it is tried again.
-fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute
+fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute; make test tries their known inputs
 	@[ -n "$(fuzzers)" ] || { echo "no fuzz targets were found"; exit 1; }
 	@set -e; built=$$(mktemp -d); trap 'rm -r "$$built"' EXIT; \
 	for f in $(fuzzers); do dir=$${f%:*} name=$${f#*:} binary=$$built/$$(echo $${f%:*} | tr ./ __); \
@@ -175,9 +174,6 @@ fmt: need-go ## Format the code, and apply go fix
 clean: ## Remove what was built
 	rm -rf bin
 
-fuzz-short: # a number of inputs, not a time, so that a busy machine takes longer and fails no less
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=2000x
-
 bench-short: build need-redis need-postgres
 	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short && $(GO) run ./simulate -short && $(GO) run ./rules -short
 
@@ -210,4 +206,4 @@ need-chromium:
 	@test/page/need-chromium.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test alone unraced timed clients page openapi upstreams verify computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium
+.PHONY: help build run test alone unraced timed clients page openapi upstreams verify computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium

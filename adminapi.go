@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/operate/trial"
+	"github.com/fleetlimit/fleetlimit/internal/operate/replay"
 	"github.com/fleetlimit/fleetlimit/internal/request/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -165,7 +165,7 @@ func (a *runningApp) Try(zone string, q *api.TryRequest) (*api.Trial, error) {
 	if used == nil {
 		return nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone)
 	}
-	t, err := trial.Try(used, a.PlacedLimits(zone), time.Now(), q)
+	t, err := replay.Try(used, a.PlacedLimits(zone), time.Now(), q)
 	if err == nil {
 		t.Node, t.Nodes = a.app.store.Node(), a.app.store.Nodes()
 	}

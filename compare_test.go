@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -193,7 +192,7 @@ func TestComparedKeysAreStable(t *testing.T) {
 		h := provisioned(t, `{"rate_limits": {"compared-keys": {"key": "{http.request.header.X-Api-Key}", "limit": "5/1h",
 			"dry_run": "10%", "compare": {"keys": "`+percent+`", "limit": "3/1h"}}}}`)
 		which = make(map[int]bool)
-		share := keyshare.New(0.1, "compared-keys")
+		share := zone.NewKeyShare(0.1, "compared-keys")
 		var before compared
 		for i := range keys {
 			h.statusOf(t, fmt.Sprintf("key-%d", i), "/")

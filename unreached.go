@@ -13,7 +13,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
@@ -29,7 +28,7 @@ func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 			if len(gap.Requests) > 0 {
 				a.logger.Warn("requests do not reach rate_limit, because a `handle` before it answers them: use rate_limit outside "+
 					"`route`, which Caddy puts before `handle`, or in that `handle` too", report.PlaceField(gap.Handler.(*Handler).Place),
-					zap.String("requests", matchers.Describe(gap.Requests)), zap.String("answered_by", reach.Directive(gap.By)))
+					zap.String("requests", reach.Describe(gap.Requests)), zap.String("answered_by", reach.Directive(gap.By)))
 			}
 		}
 	}

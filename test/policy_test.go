@@ -57,19 +57,7 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
 	}, {
-		packages: module + "/internal/key/keytable",
-		allow:    []string{},
-		reason:   "it is an algorithm",
-	}, {
 		packages: module + "/internal/observe/recent", allow: []string{}, reason: "it is a sample of numbers",
-	}, {
-		packages: module + "/internal/operate/trial",
-		allow: []string{
-			module + "/config", module + "/internal/api", module + "/internal/observe/recent",
-			module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter", module + "/sim",
-			"github.com/caddyserver/caddy/v2",
-		},
-		reason: "a trial is the simulator on what is remembered of a zone; it changes nothing",
 	}, {
 		packages: module + "/internal/request/pace",
 		allow:    []string{"github.com/caddyserver/caddy/v2/modules/caddyhttp"},
@@ -194,26 +182,23 @@ var policy = []struct {
 		},
 		reason: "the page is files, and a client of the admin API",
 	}, {
-		packages: module + "/internal/operate/simpage",
-		allow:    []string{module + "/internal/operate/page"},
-		reason:   "a report is shown as JSON, whatever it says, with the charts of the operator's page",
-	}, {
 		packages: module + "/internal/operate/command",
 		allow: []string{
-			module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/operate/logzone",
-			module + "/internal/operate/simpage", module + "/rules", module + "/config", module + "/limiter",
+			module + "/internal/operate/adminapi", module + "/internal/api", module + "/internal/operate/replay",
+			module + "/internal/operate/page", module + "/rules", module + "/config", module + "/limiter",
 			module + "/sim", module + "/sim/fleet", module + "/sim/logs", module + "/sim/traffic",
 			"github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
 	}, {
-		packages: module + "/internal/operate/logzone",
+		packages: module + "/internal/operate/replay",
 		allow: []string{
-			module + "/config", module + "/internal/caddyread/placeholder", module + "/internal/request/response",
-			module + "/internal/observe/usage", module + "/internal/request/zone", module + "/limiter",
+			module + "/config", module + "/internal/api", module + "/internal/caddyread/placeholder",
+			module + "/internal/observe/recent", module + "/internal/observe/usage",
+			module + "/internal/request/response", module + "/internal/request/zone", module + "/limiter",
 			module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
 		},
-		reason: "a zone reads the requests of logs by the code that reads those of clients, and decides nothing",
+		reason: "requests that are over are read by the code that reads those of clients, and change nothing",
 	}, {
 		packages: module + "/sim",
 		allow:    []string{module + "/limiter"},
@@ -251,10 +236,6 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "a set of addresses needs only the standard library",
 	}, {
-		packages: module + "/internal/key/keyshare",
-		allow:    []string{},
-		reason:   "which keys a part has depends on the keys alone",
-	}, {
 		packages: module + "/internal/key/keytemplate",
 		allow: []string{
 			module + "/internal/text/httpmethod", module + "/internal/key/ipset",
@@ -262,42 +243,29 @@ var policy = []struct {
 		},
 		reason: "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
-		packages: module + "/internal/caddyread/matchindex",
-		allow:    []string{module + "/internal/text/pathmatch", "github.com/caddyserver/caddy/v2/..."},
-		reason:   "what Caddy's matchers need of a request depends on no zone",
-	}, {
 		packages: module + "/internal/caddyread/placeholder",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
 		reason:   "which placeholders exist depends on Caddy alone",
 	}, {
 		packages: module + "/internal/text/pathpattern",
-		allow:    []string{module + "/internal/text/glob"},
+		allow:    []string{module + "/internal/text/glob", module + "/internal/text/pathreading"},
 		reason:   "what a pattern matches depends on no endpoint",
 	}, {
 		packages: module + "/internal/caddyread/reach",
-		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
-		reason:   "which handlers requests come to depends on Caddy's routes alone",
-	}, {
-		packages: module + "/internal/caddyread/matchers",
-		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
-		reason:   "what a matcher is called depends on Caddy alone",
+		allow:    []string{module + "/internal/text/pathpattern", "github.com/caddyserver/caddy/v2/..."},
+		reason:   "which handlers requests come to depends on Caddy's routes and matchers alone",
 	}, {
 		packages: module + "/internal/operate/explain",
 		allow: []string{
-			module + "/internal/api", module + "/internal/caddyread/matchers",
-			module + "/internal/caddyread/placeholder", module + "/internal/caddyread/reach",
+			module + "/internal/api", module + "/internal/caddyread/placeholder",
+			module + "/internal/caddyread/reach",
 			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
 	}, {
-		packages: module + "/internal/text/pathmatch",
-		allow:    []string{module + "/internal/text/pathpattern", module + "/internal/text/pathreading"},
-		reason:   "which readings of a path a pattern matches depends on no endpoint",
-	}, {
 		packages: module + "/internal/text/route",
 		allow: []string{
-			module + "/internal/text/httpmethod", module + "/internal/text/pathmatch",
-			module + "/internal/text/pathpattern", "github.com/caddyserver/...",
+			module + "/internal/text/httpmethod", module + "/internal/text/pathpattern", "github.com/caddyserver/...",
 		},
 		reason: "which requests go to an endpoint depends on no limit",
 	}, {
@@ -308,10 +276,6 @@ var policy = []struct {
 		packages: module + "/internal/fleet/reservation",
 		allow:    []string{},
 		reason:   "who waits for what depends on no limit and no store",
-	}, {
-		packages: module + "/internal/observe/pastcharges",
-		allow:    []string{},
-		reason:   "what the next response will cost is foreseen from numbers",
 	}, {
 		packages: module + "/internal/request/tokenusage",
 		allow:    []string{},
@@ -339,9 +303,9 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/observe/usage",
 		allow: []string{
-			module + "/internal/observe/adaptive", module + "/internal/observe/journal",
-			module + "/internal/observe/pastcharges", module + "/internal/fleet/pool",
-			module + "/internal/observe/recent", module + "/internal/observe/topkeys", module + "/limiter",
+			module + "/internal/fleet/pool", module + "/internal/observe/adaptive",
+			module + "/internal/observe/journal", module + "/internal/observe/recent",
+			module + "/internal/observe/topkeys", module + "/limiter",
 		},
 		reason: "counters, and what a zone has learned of its upstream, outlive configurations: they refer to nothing of one",
 	}, {
@@ -360,16 +324,14 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/request/zone",
 		allow: []string{
-			module + "/config", module + "/internal/observe/adaptive", module + "/internal/api",
-			module + "/internal/text/glob", module + "/internal/text/httpmethod", module + "/internal/key/ipset",
-			module + "/internal/observe/journal", module + "/internal/key/keyshare", module + "/internal/key/keytable",
-			module + "/internal/key/keytemplate", module + "/internal/caddyread/matchers",
-			module + "/internal/caddyread/matchindex", module + "/internal/observe/pastcharges",
-			module + "/internal/text/pathmatch", module + "/internal/text/pathpattern",
-			module + "/internal/text/pathreading", module + "/internal/caddyread/placeholder",
-			module + "/internal/request/response", module + "/internal/text/route",
-			module + "/internal/observe/topkeys", module + "/internal/observe/usage", module + "/limiter",
-			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
+			module + "/config", module + "/internal/api", module + "/internal/caddyread/placeholder",
+			module + "/internal/caddyread/reach", module + "/internal/key/ipset", module + "/internal/key/keytemplate",
+			module + "/internal/observe/adaptive", module + "/internal/observe/journal",
+			module + "/internal/observe/topkeys", module + "/internal/observe/usage",
+			module + "/internal/request/response", module + "/internal/text/glob", module + "/internal/text/httpmethod",
+			module + "/internal/text/pathpattern", module + "/internal/text/pathreading",
+			module + "/internal/text/route", module + "/limiter", module + "/limiter/concurrency", module + "/rules",
+			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
 	}, {

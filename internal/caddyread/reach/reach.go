@@ -1,5 +1,6 @@
-// Package reach finds out which handlers requests come to, by the routes around them: [Find], which
-// are reached by no request or not by all, and [Send], which one request reaches.
+// Package reach reads Caddy's routes and matchers. It finds out which handlers requests come to, by the
+// routes around them: [Find], which are reached by no request or not by all, and [Send], which one
+// request reaches. An [Index] finds which of many lists of matchers may match a request.
 package reach
 
 import (

@@ -8,8 +8,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
-
-	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 )
 
 // A limit is a handler that is looked for.
@@ -93,7 +91,7 @@ func TestFind(t *testing.T) {
 		for _, gap := range Find(tc.routes, named, func(h caddyhttp.MiddlewareHandler) bool { _, is := h.(*limit); return is }) {
 			text := gap.Handler.(*limit).name + ": " + Directive(gap.By)
 			if len(gap.Requests) > 0 {
-				text += " " + matchers.Describe(gap.Requests)
+				text += " " + Describe(gap.Requests)
 			}
 			got = append(got, text)
 		}

@@ -13,8 +13,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
-
-	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 )
 
 // A visitor notes where it comes. Its limit "rejects" fails with 429.
@@ -38,7 +36,7 @@ func (m Miss) String() string {
 	name := m.Handler.(*limit).name
 	switch {
 	case m.Matchers != nil:
-		return name + " needs " + matchers.Describe(m.Matchers)
+		return name + " needs " + Describe(m.Matchers)
 	case m.Grouped:
 		return name + " is not the first of its group"
 	case m.OfErrors:

@@ -3,8 +3,6 @@ package usage
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/fleetlimit/fleetlimit/internal/observe/pastcharges"
 )
 
 // Charges count what requests were charged after their responses.
@@ -30,15 +28,15 @@ func (c *Charges) LogsCapped(now time.Time) bool {
 }
 
 // PastCharges returns what the responses of an endpoint were charged.
-func (z *Zone) PastCharges(endpoint string) *pastcharges.History {
+func (z *Zone) PastCharges(endpoint string) *ChargeHistory {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	h := z.past[endpoint]
 	if h == nil {
 		if z.past == nil {
-			z.past = make(map[string]*pastcharges.History)
+			z.past = make(map[string]*ChargeHistory)
 		}
-		h = new(pastcharges.History)
+		h = new(ChargeHistory)
 		z.past[endpoint] = h
 	}
 	return h

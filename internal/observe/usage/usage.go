@@ -10,7 +10,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/observe/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
-	"github.com/fleetlimit/fleetlimit/internal/observe/pastcharges"
 	"github.com/fleetlimit/fleetlimit/internal/observe/recent"
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -55,10 +54,10 @@ type Zone struct {
 	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
 
 	mu       sync.Mutex
-	counters []*Counters                     // by number
-	tiers    []string                        // by Counters.TierNumber
-	next     *adaptive.Limiter               // of a configuration that may come into force
-	past     map[string]*pastcharges.History // by endpoint
+	counters []*Counters               // by number
+	tiers    []string                  // by Counters.TierNumber
+	next     *adaptive.Limiter         // of a configuration that may come into force
+	past     map[string]*ChargeHistory // by endpoint
 }
 
 // A Limit is the limit in force at an endpoint of a zone for a tier.

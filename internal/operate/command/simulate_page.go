@@ -3,7 +3,7 @@ package command
 import (
 	"os"
 
-	"github.com/fleetlimit/fleetlimit/internal/operate/simpage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/page"
 )
 
 // writePage writes the page of --html, if it has a name.
@@ -15,7 +15,7 @@ func writePage(name string, report *simulation) error {
 	if err != nil {
 		return err
 	}
-	if err := simpage.Write(file, report); err != nil {
+	if err := page.WriteReport(file, report); err != nil {
 		_ = file.Close() // the first error counts
 		return err
 	}

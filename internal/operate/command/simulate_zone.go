@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/operate/logzone"
+	"github.com/fleetlimit/fleetlimit/internal/operate/replay"
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
 // A zoneRun replays the requests that a zone of a configuration reads.
 type zoneRun struct {
 	name   string
-	reader *logzone.Zone
+	reader *replay.Zone
 	limits []sim.ZoneLimit
 	replay *sim.Zone
 	passed []sim.Request // to the study, and not to the fleets yet
@@ -24,7 +24,7 @@ type zoneRun struct {
 // A zoneReport is what the limits of a zone do, and what became of other requests.
 type zoneReport struct {
 	*sim.ZoneReport
-	Others logzone.Summary `json:"other_requests"`
+	Others replay.Summary `json:"other_requests"`
 }
 
 // zoneFlags need a zone, and withoutZone are those that a zone says itself.
@@ -49,7 +49,7 @@ func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 			return nil, fmt.Errorf("--%s does not go with --zone, which says it: use --limit without a zone", other)
 		}
 	}
-	options := logzone.Options{Recorded: f.recorded, Fields: make(map[string]string)}
+	options := replay.Options{Recorded: f.recorded, Fields: make(map[string]string)}
 	for _, field := range f.fields {
 		placeholder, path, ok := strings.Cut(field, "=")
 		if !ok || path == "" {
@@ -62,7 +62,7 @@ func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 		return nil, err
 	}
 	z := &zoneRun{name: f.zone}
-	if z.reader, err = logzone.Load(text, f.zone, options); err != nil {
+	if z.reader, err = replay.Load(text, f.zone, options); err != nil {
 		return nil, err
 	}
 	z.limits = z.reader.Limits()

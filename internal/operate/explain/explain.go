@@ -13,7 +13,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 )
 
@@ -88,7 +87,7 @@ func (v *visitor) describeMissed(trace *reach.Trace) {
 func (v *visitor) why(m *reach.Miss) string {
 	switch {
 	case m.Matchers != nil:
-		return "its route is for other requests: " + matchers.Describe(m.Matchers)
+		return "its route is for other requests: " + reach.Describe(m.Matchers)
 	case m.Grouped:
 		return "another route of the same group, such as a `handle` before it, has got the request"
 	case m.OfErrors:

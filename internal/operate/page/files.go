@@ -109,8 +109,8 @@ func onlyGet(w http.ResponseWriter, r *http.Request) error {
 	return caddy.APIError{HTTPStatus: http.StatusMethodNotAllowed, Err: errors.New("this is read: use GET or HEAD")}
 }
 
-// Text returns a file of the page, for pages that are elsewhere. It has none with a wrong name.
-func Text(name string) string {
+// fileText returns a file of the page, or nothing if there is none of this name.
+func fileText(name string) string {
 	text, _ := static.ReadFile("static/" + name)
 	return string(text)
 }

@@ -179,8 +179,8 @@ func TestBreakersOfOneName(t *testing.T) {
 	}
 }
 
-// TestMemoryMetrics counts in memory.
-func TestMemoryMetrics(t *testing.T) {
+// TestMetricsOfStoreInMemory counts in memory.
+func TestMetricsOfStoreInMemory(t *testing.T) {
 	p, _ := observed()
 	s, release := stores.Acquire(nil, p)
 	defer release()

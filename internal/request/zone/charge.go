@@ -10,7 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/observe/pastcharges"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -21,7 +21,7 @@ type LateCharge struct {
 	Placeholder string            // else by this one, without braces
 	Header      string            // which is this header or trailer of the response; "": it is neither
 	Refunds     *config.StatusSet // the statuses that give the reservation back
-	Past        *pastcharges.History
+	Past        *usage.ChargeHistory
 
 	text    string
 	reserve cost
@@ -45,7 +45,7 @@ func (b *ruleBuilder) lateCharge(e *config.Endpoint, endpoint string) (*LateChar
 		return nil, nil
 	}
 	most := cmp.Or(e.ChargeMax, b.zone.ChargeMax)
-	c := &LateCharge{Usage: settings.From == config.ChargeUsage, most: most, text: settings.String(), Past: new(pastcharges.History)}
+	c := &LateCharge{Usage: settings.From == config.ChargeUsage, most: most, text: settings.String(), Past: new(usage.ChargeHistory)}
 	if !c.Usage {
 		name, ofResponse := keytemplate.OfResponse(settings.From)
 		if !ofResponse {
@@ -121,11 +121,11 @@ func (c *LateCharge) reservation(r *rule, key []byte, req *http.Request, repl *c
 	}
 	n, by := c.Past.Foresee(key)
 	switch by {
-	case pastcharges.ByNone:
+	case usage.ByNone:
 		n = r.Capacity() / firstShare
-	case pastcharges.ByAll:
+	case usage.ByAll:
 		why = response.ReservedAsAll
-	case pastcharges.ByKey:
+	case usage.ByKey:
 		why = response.ReservedAsKey
 	}
 	return max(1, min(n, r.Capacity())), why, keytemplate.Present

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -13,7 +12,7 @@ import (
 // beside those in force, for some keys, and reject no request. nil has none.
 type comparedRules struct {
 	fraction  float64 // of the keys
-	keys      keyshare.Share
+	keys      KeyShare
 	endpoints []endpointRules // as those in force; a rule is nil where it would decide as that in force
 }
 
@@ -100,7 +99,7 @@ func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
 	if settings.Keys != nil {
 		fraction = float64(*settings.Keys)
 	}
-	return &comparedRules{fraction, keyshare.New(fraction, b.name+" compare"), endpoints}, nil
+	return &comparedRules{fraction, NewKeyShare(fraction, b.name+" compare"), endpoints}, nil
 }
 
 // compareDoubts returns what is probably a mistake in the comparison that settings have.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/key/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -170,7 +169,7 @@ func addInForce[T any](all map[*rules.Entry]bool, list []expiring[T], now time.T
 
 // setEntries sets the entries of keys. The errors are about those that are left out.
 func (c *zoneRules) setEntries(z *Zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
-	c.keys = keytable.New[keyEntries](len(changes.overrides) + len(changes.tiers) + len(changes.access))
+	c.keys = newKeyTable[keyEntries](len(changes.overrides) + len(changes.tiers) + len(changes.access))
 	c.overrides = make(map[overrideText]*override)
 	return c.addEntries(z, earlier, changes, c.keys.Add)
 }

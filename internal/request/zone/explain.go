@@ -9,7 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchers"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -29,7 +29,7 @@ func (s *Snapshot) Explain(
 	case err != nil:
 		x.Why = err.Error()
 	case !applies:
-		x.Why = "the zone's match lets the request pass: " + matchers.Describe(z.matchers)
+		x.Why = "the zone's match lets the request pass: " + reach.Describe(z.matchers)
 		return x
 	case found.Refusal != nil:
 		x.Why = found.Refusal.Message

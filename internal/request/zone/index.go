@@ -5,9 +5,9 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/caddyread/matchindex"
+	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 // manyZones is from how many zones of a handler on an index costs a request less than to ask each of
@@ -17,7 +17,7 @@ const manyZones = 8
 // An Index finds the zones of a handler that may apply to a request. The zones are asked then.
 type Index struct {
 	zones    []*Zone
-	matching *matchindex.Index
+	matching *reach.Index
 	paths    bool // some zones tell paths apart, and refuse paths that no server should get
 }
 
@@ -32,7 +32,7 @@ func NewIndex(zones []*Zone) *Index {
 			lists[i] = z.matchers
 		}
 	}
-	x := &Index{zones: zones, matching: matchindex.New(lists)}
+	x := &Index{zones: zones, matching: reach.NewIndex(lists)}
 	if x.matching == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (x *Index) Append(zones []*Zone, r *Request) []*Zone {
 	if _, differs := keytemplate.PlainHost(r.HTTP.Host); differs || r.HTTP.URL.Path == "" {
 		return append(zones, x.zones...)
 	}
-	var path *pathmatch.Path
+	var path *pathpattern.Path
 	if x.paths {
 		var err error
 		if path, err = r.path(false); err != nil {

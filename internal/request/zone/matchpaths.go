@@ -6,7 +6,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
@@ -70,7 +69,7 @@ func (m *pathMatcher) add(patterns []string) bool {
 }
 
 // readings returns the readings of a path that m matches.
-func (m *pathMatcher) readings(path *pathmatch.Path) (s pathmatch.Set) {
+func (m *pathMatcher) readings(path *pathpattern.Path) (s pathpattern.Set) {
 	for i := range m.patterns {
 		s |= path.Matching(&m.patterns[i])
 	}
@@ -81,7 +80,7 @@ func (m *pathMatcher) readings(path *pathmatch.Path) (s pathmatch.Set) {
 }
 
 // matchReadings returns the readings of the path with which the matchers of z let the request through.
-func (z *Zone) matchReadings(r *Request, path *pathmatch.Path) (through pathmatch.Set, err error) {
+func (z *Zone) matchReadings(r *Request, path *pathpattern.Path) (through pathpattern.Set, err error) {
 	for i := range z.matcherSets {
 		set, may := &z.matcherSets[i], path.All()&^through
 		for j := range set.paths {
@@ -101,7 +100,7 @@ func (z *Zone) matchReadings(r *Request, path *pathmatch.Path) (through pathmatc
 }
 
 // matchRest returns those of readings with which the other matchers of a set let the request through.
-func (z *Zone) matchRest(r *Request, set *matcherSet, path *pathmatch.Path, readings pathmatch.Set) (pathmatch.Set, error) {
+func (z *Zone) matchRest(r *Request, set *matcherSet, path *pathpattern.Path, readings pathpattern.Set) (pathpattern.Set, error) {
 	if !set.readsPath {
 		matches, err := z.matches(r, set.rest)
 		if !matches {
@@ -117,7 +116,7 @@ func (z *Zone) matchRest(r *Request, set *matcherSet, path *pathmatch.Path, read
 		if matches, err := z.matches(r, set.rest); err != nil {
 			return 0, err
 		} else if !matches {
-			readings &^= pathmatch.First << i
+			readings &^= pathpattern.First << i
 		}
 	}
 	return readings, nil

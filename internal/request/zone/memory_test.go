@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestMemoryBoundsKeys has zones whose keys take more or less memory.
-func TestMemoryBoundsKeys(t *testing.T) {
+// TestMaxMemoryBoundsKeys has zones whose keys take more or less memory.
+func TestMaxMemoryBoundsKeys(t *testing.T) {
 	const million = limiter.DefaultMaxKeys
 	for _, test := range []struct {
 		name, limit, algorithm string

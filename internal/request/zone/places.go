@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 // pathUse is whether a zone tells paths apart.
@@ -92,8 +92,8 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 
 // appendEndpoints appends the index of the first endpoint that matches a method and a reading of the
 // path, for each of readings. rest are those that none matches.
-func (c *zoneRules) appendEndpoints(places []int, method string, path *pathmatch.Path, readings pathmatch.Set) (
-	_ []int, rest pathmatch.Set,
+func (c *zoneRules) appendEndpoints(places []int, method string, path *pathpattern.Path, readings pathpattern.Set) (
+	_ []int, rest pathpattern.Set,
 ) {
 	rest = readings
 	for i := 0; i < len(c.endpoints)-1 && rest != 0; i++ {
@@ -110,7 +110,7 @@ func (c *zoneRules) appendEndpoints(places []int, method string, path *pathmatch
 // placeOf returns the index of the endpoint at which Caddy reads the request to be.
 func (z *Zone) placeOf(r *Request, rules *zoneRules) int {
 	if path, err := r.path(z.onOriginal); err == nil {
-		if at, rest := rules.appendEndpoints(nil, httpmethod.Of(r.HTTP), path, pathmatch.First); rest == 0 {
+		if at, rest := rules.appendEndpoints(nil, httpmethod.Of(r.HTTP), path, pathpattern.First); rest == 0 {
 			return at[0]
 		}
 	}

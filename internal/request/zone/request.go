@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathreading"
 )
 
@@ -64,14 +64,14 @@ func (r *Request) KeyBuffer() []byte {
 
 // A readPath is a path of the request, once it is read.
 type readPath struct {
-	found *pathmatch.Path // nil: it is not read
+	found *pathpattern.Path // nil: it is not read
 	err   error
-	own   pathmatch.Path // found, unless the handlers of the request share that
+	own   pathpattern.Path // found, unless the handlers of the request share that
 }
 
 // path returns the path of the request, as it is or as the client has sent it, with its readings. The
 // error is why no server should get it.
-func (r *Request) path(original bool) (*pathmatch.Path, error) {
+func (r *Request) path(original bool) (*pathpattern.Path, error) {
 	u, p := r.HTTP.URL, &r.current
 	if original {
 		if sent := r.sentURL(); sent.Path != u.Path || sent.RawPath != u.RawPath {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 	"github.com/fleetlimit/fleetlimit/internal/text/route"
 )
@@ -60,7 +59,7 @@ func (z *Zone) LostPaths(rewrite Rewrite, words []string) (lost []LostPath) {
 
 // matchesPath reports whether a route matches a path.
 func matchesPath(r *route.Route, u *url.URL) bool {
-	path, err := new(pathmatch.Path).Read(u, nil)
+	path, err := new(pathpattern.Path).Read(u, nil)
 	return err == nil && r.Match(r.Method(), path) != 0
 }
 

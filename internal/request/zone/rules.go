@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
-	"github.com/fleetlimit/fleetlimit/internal/key/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/text/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -19,8 +17,8 @@ import (
 // the rules in force change of them. They are immutable.
 type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
-	keys      keytable.Table[keyEntries]
-	dryRun    keyshare.Share
+	keys      keyTable[keyEntries]
+	dryRun    KeyShare
 	compared  *comparedRules // nil: none
 
 	overrides map[overrideText]*override
@@ -89,7 +87,7 @@ func (z *Zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 		if err != nil {
 			left = append(left, fmt.Errorf("dry_run: %w", err))
 		} else {
-			compiled.dryRun = keyshare.New(share, b.name)
+			compiled.dryRun = NewKeyShare(share, b.name)
 		}
 	}
 	if changes.zone != nil && changes.zone.Compare != nil {

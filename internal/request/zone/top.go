@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/key/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
@@ -96,7 +95,7 @@ func (u *usedKey) utilisation() float64 {
 // countedRules are the rules of the counts of a zone.
 type countedRules struct {
 	zone *Zone
-	keys keytable.Table[keyEntries]
+	keys keyTable[keyEntries]
 	now  time.Time
 	byID map[uint32]*countedPlace
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/key/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/observe/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
@@ -50,7 +49,7 @@ type Zone struct {
 
 	addresses *Addresses  // of the handler; never nil once it is provisioned
 	tiers     *tierFinder // nil: no tiers
-	dryRun    keyshare.Share
+	dryRun    KeyShare
 
 	// Adaptive limits the requests at once of all keys together; nil: nothing does.
 	Adaptive *adaptive.Limiter
@@ -136,7 +135,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 		return nil, config.ErrorIn("dry_run",
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
-	z.dryRun = keyshare.New(float64(settings.DryRun), name)
+	z.dryRun = NewKeyShare(float64(settings.DryRun), name)
 	if err := config.CheckWord("on_path", settings.OnPath); err != nil {
 		return nil, config.ErrorIn("on_path", err)
 	}

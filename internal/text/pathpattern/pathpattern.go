@@ -1,4 +1,5 @@
-// Package pathpattern knows what patterns of Caddy's path matcher can match.
+// Package pathpattern knows what patterns of Caddy's path matcher can match, and finds which readings
+// of a request's path they match: see [Path].
 package pathpattern
 
 import (

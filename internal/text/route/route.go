@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
@@ -103,7 +102,7 @@ func (e *Route) ShadowedBy(earlier *Route, place string) error {
 }
 
 // Match returns the readings of its path with which a request with this method is one to this endpoint.
-func (e *Route) Match(method string, path *pathmatch.Path) (s pathmatch.Set) {
+func (e *Route) Match(method string, path *pathpattern.Path) (s pathpattern.Set) {
 	if e.matchMethod(method) {
 		for i := range e.compiled {
 			s |= path.Matching(&e.compiled[i])

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 func TestMatch(t *testing.T) {
@@ -103,7 +103,7 @@ func TestMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, err := new(pathmatch.Path).Read(u, nil)
+		path, err := new(pathpattern.Path).Read(u, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.uri, err)
 		}

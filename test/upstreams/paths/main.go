@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -109,8 +108,10 @@ func start(dir string) (upstreams []upstream, stop func(), err error) {
 			s()
 		}
 	}
-	_, source, _, _ := runtime.Caller(0)
-	sources := filepath.Dir(source)
+	sources, err := filepath.Abs(filepath.Join("test", "upstreams", "paths"))
+	if err != nil {
+		return nil, stop, err
+	}
 	ports := make([]string, 11)
 	for i := range ports {
 		ports[i] = strconv.Itoa(redistest.FreePort())

@@ -1,11 +1,11 @@
-package pastcharges
+package usage
 
 import (
 	"fmt"
 	"testing"
 )
 
-func wants(t *testing.T, h *History, key string, want int64, wantBy Foreseen) {
+func wants(t *testing.T, h *ChargeHistory, key string, want int64, wantBy Foreseen) {
 	t.Helper()
 	if got, by := h.Foresee([]byte(key)); got != want || by != wantBy {
 		t.Errorf("%s: %d, by %d, want %d, by %d", key, got, by, want, wantBy)
@@ -15,7 +15,7 @@ func wants(t *testing.T, h *History, key string, want int64, wantBy Foreseen) {
 // TestForesee foresees the 95th percentile of the last charges of a key, and of all keys while it
 // has few of its own.
 func TestForesee(t *testing.T) {
-	h := new(History)
+	h := new(ChargeHistory)
 	wants(t, h, "small", 0, ByNone)
 	for range 4 {
 		h.Add([]byte("small"), 10)
@@ -43,7 +43,7 @@ func TestForesee(t *testing.T) {
 
 // TestBound remembers the keys that were charged last, and a bounded number of them.
 func TestBound(t *testing.T) {
-	h := new(History)
+	h := new(ChargeHistory)
 	for i := range 2 * mostKeys {
 		h.Add(fmt.Append(nil, "key", i), 1)
 		if i%1000 == 0 {

@@ -1,4 +1,4 @@
-package trial
+package replay
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// placed returns a limit of a zone.
-func placed(t *testing.T, endpoint, tier, text string, count uint32) zone.PlacedLimit {
+// placedLimit returns a limit of a zone.
+func placedLimit(t *testing.T, endpoint, tier, limitText string, count uint32) zone.PlacedLimit {
 	t.Helper()
-	limit, err := config.ParseLimit(text)
+	limit, err := config.ParseLimit(limitText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func placed(t *testing.T, endpoint, tier, text string, count uint32) zone.Placed
 	}
 	policy := response.NewPolicy("user", rule, limit)
 	policy.CountID = count
-	return zone.PlacedLimit{Endpoint: endpoint, Tier: tier, Policy: &policy, Text: text}
+	return zone.PlacedLimit{Endpoint: endpoint, Tier: tier, Policy: &policy, Text: limitText}
 }
 
 func TestTry(t *testing.T) {
@@ -38,23 +38,23 @@ func TestTry(t *testing.T) {
 	used := &usage.Zone{Name: "user"}
 	free, pro, export := used.Counters("", "").Number, used.Counters("", "pro").Number, used.Counters("/export", "").Number
 	limits := []zone.PlacedLimit{
-		placed(t, "", "", "10/1m", 1), placed(t, "", "pro", "20/1m", 1), placed(t, "/export", "", "5/1m burst 2", 2), placed(t, "/closed", "", "block", 3),
+		placedLimit(t, "", "", "10/1m", 1), placedLimit(t, "", "pro", "20/1m", 1), placedLimit(t, "/export", "", "5/1m burst 2", 2), placedLimit(t, "/closed", "", "block", 3),
 	}
 	first, err := Try(used, limits, now, &api.TryRequest{})
 	if err != nil || first.Requests != 0 || !first.Since.Equal(now) || first.Recommended != "" || !used.Recent.On() {
 		t.Fatalf("first trial = %+v, %v, want no request, and that they are remembered from now on", first, err)
 	}
-	add := func(key string, n int, count, place uint32) {
+	addCurve := func(key string, n int, count, place uint32) {
 		for i := range n {
 			used.Recent.Add([]byte(key), recent.Decision{
 				At: now.UnixMicro() + int64(i), Cost: 1, Count: count, Place: place,
 			})
 		}
 	}
-	add("a", 8, 1, free)
-	add("b", 30, 1, free)
-	add("c", 15, 1, pro)
-	add("a", 3, 2, export)
+	addCurve("a", 8, 1, free)
+	addCurve("b", 30, 1, free)
+	addCurve("c", 15, 1, pro)
+	addCurve("a", 3, 2, export)
 	for _, test := range []struct {
 		q    api.TryRequest
 		want string
@@ -79,9 +79,9 @@ func TestTry(t *testing.T) {
 			}
 			texts = append(texts, fmt.Sprint(l.Limit, mark, " ", l.RequestsRejected, " ", l.KeysRejected))
 		}
-		text := fmt.Sprintf("%d of %d: %s; %s", got.Requests, got.Keys, strings.Join(texts, ", "), got.Recommended)
-		if text != test.want || got.Tier != test.q.Tier || got.Endpoint != test.q.Endpoint || got.KeysPart != 1 {
-			t.Errorf("%+v: %s, want %s", test.q, text, test.want)
+		limitText := fmt.Sprintf("%d of %d: %s; %s", got.Requests, got.Keys, strings.Join(texts, ", "), got.Recommended)
+		if limitText != test.want || got.Tier != test.q.Tier || got.Endpoint != test.q.Endpoint || got.KeysPart != 1 {
+			t.Errorf("%+v: %s, want %s", test.q, limitText, test.want)
 		}
 	}
 	for want, q := range map[string]api.TryRequest{

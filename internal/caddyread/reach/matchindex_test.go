@@ -1,4 +1,4 @@
-package matchindex
+package reach
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, host, path string) {
 		c := choice{rand.New(rand.NewPCG(seed, 0))}
 		lists := c.lists(t, 8)
-		x := New(lists)
+		x := NewIndex(lists)
 		if x == nil {
 			return
 		}
@@ -151,7 +151,7 @@ func TestIndexFindsPlainLists(t *testing.T) {
 			caddyhttp.MatcherSets{{&caddyhttp.MatchHost{"shop.example"}, &caddyhttp.MatchPath{fmt.Sprintf("/b%d", i), fmt.Sprintf("/b/%d/*", i)}}},
 		)
 	}
-	x := New(lists)
+	x := NewIndex(lists)
 	for _, tc := range []struct {
 		host, path string
 		want       []int
@@ -170,7 +170,7 @@ func TestIndexFindsPlainLists(t *testing.T) {
 	if _, all := x.Append(nil, request("\u212a.example", "/"), nil); !all {
 		t.Error("a host beyond ASCII is compared, want all lists")
 	}
-	if New([]caddyhttp.MatcherSets{nil, {{}}, {{&caddyhttp.MatchPath{"/a"}}}}) != nil {
+	if NewIndex([]caddyhttp.MatcherSets{nil, {{}}, {{&caddyhttp.MatchPath{"/a"}}}}) != nil {
 		t.Error("lists that may mostly match any request have an index, want none")
 	}
 }

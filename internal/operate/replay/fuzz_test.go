@@ -1,4 +1,4 @@
-package logzone
+package replay
 
 import (
 	"bytes"

@@ -1,36 +1,35 @@
-// Package keyshare selects a part of all keys, which is the same on all nodes and after a restart.
-package keyshare
+package zone
 
 import "math"
 
-// A Share is a part of all keys. Of one seed, a larger share has all keys of a smaller one. The
+// A KeyShare is a part of all keys, which is the same on all nodes and after a restart. Of one seed, a larger share has all keys of a smaller one. The
 // shares of two seeds do not depend on each other. The zero value has no key.
-type Share struct {
+type KeyShare struct {
 	all   bool
 	below uint64 // the hashes of the keys are
 	seed  uint64 // the hash of the seed
 }
 
-// New returns the share that has a fraction of the keys, 0 to 1.
-func New(fraction float64, seed string) Share {
+// NewKeyShare returns the share that has a fraction of the keys, 0 to 1.
+func NewKeyShare(fraction float64, seed string) KeyShare {
 	if fraction >= 1 {
-		return Share{all: true}
+		return KeyShare{all: true}
 	}
-	return Share{below: uint64(fraction * math.MaxUint64), seed: hash(14695981039346656037, seed)}
+	return KeyShare{below: uint64(fraction * math.MaxUint64), seed: hash(14695981039346656037, seed)}
 }
 
 // All reports whether s has every key.
-func (s *Share) All() bool { return s.all }
+func (s *KeyShare) All() bool { return s.all }
 
 // Includes reports whether s has a key.
-func (s *Share) Includes(key []byte) bool {
+func (s *KeyShare) Includes(key []byte) bool {
 	if s.below == 0 {
 		return s.all
 	}
 	return s.includes(key)
 }
 
-func (s *Share) includes(key []byte) bool {
+func (s *KeyShare) includes(key []byte) bool {
 	h := hash(s.seed, key)
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd // FNV-1a alone mixes the last bytes too little
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53

@@ -1,18 +1,10 @@
-package pathmatch
+package pathpattern
 
 import (
 	"fmt"
 	"net/url"
 	"slices"
 	"testing"
-
-	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-
-	"context"
-	"net/http"
-
-	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
 func parse(t testing.TB, path string) *url.URL {
@@ -52,16 +44,16 @@ func TestPatternsAreMatchedOnce(t *testing.T) {
 	}
 	for range 3 {
 		for i := range 20 {
-			p := pathpattern.Compile(fmt.Sprintf("/users/*/posts%d", i/2))
+			p := Compile(fmt.Sprintf("/users/*/posts%d", i/2))
 			path.Matching(&p)
-			p = pathpattern.Compile("/users/*")
+			p = Compile("/users/*")
 			path.Matching(&p)
 		}
 	}
 	if got := len(path.matched); got != 10 {
 		t.Errorf("%d patterns were matched, want 10: of 60 two each are equal, and a prefix needs no more time than a search", got)
 	}
-	endpoint, ok := pathpattern.Matcher("/users/*/posts", false)
+	endpoint, ok := Matcher("/users/*/posts", false)
 	if matching := path.Matching(&endpoint); !ok || matching == 0 || matching == path.All() {
 		t.Errorf("readings %b match, want some of %b", matching, path.All())
 	}
@@ -84,7 +76,7 @@ func TestMatchersMatchAsCaddyDoes(t *testing.T) {
 			t.Fatalf("%s: %v", p, err)
 		}
 		for _, text := range patterns {
-			pattern, ok := pathpattern.Matcher(text, true)
+			pattern, ok := Matcher(text, true)
 			if !ok {
 				t.Fatalf("%s is no pattern", text)
 			}
@@ -107,15 +99,8 @@ func TestMatchersMatchAsCaddyDoes(t *testing.T) {
 		t.Errorf("%d readings match, want 100 or more", matched)
 	}
 	for _, text := range []string{"/{http.vars.x}", "/a%2fb", "/a%*b"} {
-		if _, ok := pathpattern.Matcher(text, text == "/a%*b"); ok {
+		if _, ok := Matcher(text, text == "/a%*b"); ok {
 			t.Errorf("%s is compiled, want it left to Caddy", text)
 		}
 	}
-}
-
-func caddyMatches(pattern string, u *url.URL) bool {
-	r := &http.Request{URL: u}
-	r = r.WithContext(context.WithValue(context.Background(), caddy.ReplacerCtxKey, caddy.NewReplacer()))
-	m := caddyhttp.MatchPath{pattern}
-	return m.Provision(caddy.Context{}) == nil && m.Match(r)
 }

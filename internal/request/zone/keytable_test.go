@@ -1,4 +1,4 @@
-package keytable
+package zone
 
 import (
 	"strconv"
@@ -7,9 +7,9 @@ import (
 )
 
 // All keys that were added are found, and few others get past the filter.
-func TestTable(t *testing.T) {
+func TestKeyTable(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 5000} {
-		table := New[int](n)
+		table := newKeyTable[int](n)
 		for i := range n {
 			key := []byte("key-" + strconv.Itoa(i))
 			if first := table.Add(key); first != table.Add(key) {
@@ -30,17 +30,17 @@ func TestTable(t *testing.T) {
 			t.Errorf("%d of %d other keys pass the filter, want a twentieth at most", passed, n)
 		}
 	}
-	none := New[int](0)
+	none := newKeyTable[int](0)
 	if none.Of([]byte("key")) != nil {
 		t.Error("a table without keys has one")
 	}
 }
 
-// BenchmarkTable measures the lookup of keys that have no entries, among 100,000 that have. The
+// BenchmarkKeyTable measures the lookup of keys that have no entries, among 100,000 that have. The
 // quickest batch counts.
-func BenchmarkTable(b *testing.B) {
+func BenchmarkKeyTable(b *testing.B) {
 	const batch = 10_000
-	table, others := New[int](100_000), make([][]byte, batch)
+	table, others := newKeyTable[int](100_000), make([][]byte, batch)
 	for i := range 100_000 {
 		table.Add([]byte("overridden-" + strconv.Itoa(i)))
 	}

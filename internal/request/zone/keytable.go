@@ -1,41 +1,40 @@
-// Package keytable finds what is known of a few keys, although most requests have others.
-package keytable
+package zone
 
 import (
 	"hash/maphash"
 	"maps"
 )
 
-// A Table has entries of keys. Most keys that it is asked for have none, so a filter comes before
+// A keyTable has the entries of a few keys. Most keys that it is asked for have none, so a filter comes before
 // the map: it is small enough for the processor's caches, where a map of many keys is not. The zero
 // value is a table without keys, which cannot have any.
-type Table[E any] struct {
+type keyTable[E any] struct {
 	entries map[string]*E
 	seed    maphash.Seed
 	filter  []uint64      // each key sets three bits of one word; the length is a power of two, or 0
 	changed map[string]*E // in place of entries; nil: the key has none
 }
 
-// New returns a table for n keys.
-func New[E any](n int) Table[E] {
+// newKeyTable returns a table for n keys.
+func newKeyTable[E any](n int) keyTable[E] {
 	if n == 0 {
-		return Table[E]{}
+		return keyTable[E]{}
 	}
 	words := 1
 	for words < n/4 {
 		words *= 2
 	}
-	return Table[E]{make(map[string]*E, n), maphash.MakeSeed(), make([]uint64, words), nil}
+	return keyTable[E]{make(map[string]*E, n), maphash.MakeSeed(), make([]uint64, words), nil}
 }
 
 // filtered returns the word of a key in the filter, and its bits.
-func (t *Table[E]) filtered(key []byte) (word *uint64, bits uint64) {
+func (t *keyTable[E]) filtered(key []byte) (word *uint64, bits uint64) {
 	hash := maphash.Bytes(t.seed, key)
 	return &t.filter[hash>>18&uint64(len(t.filter)-1)], 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63)
 }
 
 // Of returns the entry of a key, or nil if it has none.
-func (t *Table[E]) Of(key []byte) *E {
+func (t *keyTable[E]) Of(key []byte) *E {
 	if len(t.changed) > 0 {
 		if entry, found := t.changed[string(key)]; found {
 			return entry
@@ -52,7 +51,7 @@ func (t *Table[E]) Of(key []byte) *E {
 
 // With returns t with other entries of some keys, nil: none. It takes as long as all that was changed
 // so has entries, which slows down Of a little.
-func (t *Table[E]) With(changed map[string]*E) Table[E] {
+func (t *keyTable[E]) With(changed map[string]*E) keyTable[E] {
 	with := *t
 	with.changed = maps.Clone(t.changed)
 	if with.changed == nil {
@@ -62,11 +61,11 @@ func (t *Table[E]) With(changed map[string]*E) Table[E] {
 	return with
 }
 
-// Changed returns how many keys [Table.With] has changed.
-func (t *Table[E]) Changed() int { return len(t.changed) }
+// Changed returns how many keys [keyTable.With] has changed.
+func (t *keyTable[E]) Changed() int { return len(t.changed) }
 
 // Add returns the entry of a key, which is new and empty if the key had none.
-func (t *Table[E]) Add(key []byte) *E {
+func (t *keyTable[E]) Add(key []byte) *E {
 	entry := t.entries[string(key)]
 	if entry == nil {
 		entry = new(E)

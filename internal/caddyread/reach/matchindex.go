@@ -1,10 +1,4 @@
-// Package matchindex finds which of many lists of matchers may match a request, without asking each.
-//
-// It reads the matchers of paths and hosts that are plain: a path in full, a path that begins with
-// a text, a host in full. A list is found for each request that it matches, and also for some that
-// it does not, so its matchers are asked then. Lists with other forms are found for all requests:
-// placeholders, other wildcards, negations, and whatever may set a value or return an error.
-package matchindex
+package reach
 
 import (
 	"cmp"
@@ -16,10 +10,17 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/text/pathmatch"
+	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
-// An Index has the numbers of many lists of matchers, by what they match. It is immutable.
+// An Index finds which of many lists of matchers may match a request, without asking each. It is
+// immutable.
+//
+// It reads the matchers of paths and hosts that are plain: a path in full, a path that begins with
+// a text, a host in full. It finds a list for each request that the list matches, and also for some
+// that the list does not match, so the caller asks the matchers then. Lists with other forms are found
+// for all requests: placeholders, other wildcards, negations, and whatever may set a value or return
+// an error.
 type Index struct {
 	always   []int // those of lists that may match any request
 	byKey    map[key][]int
@@ -35,13 +36,13 @@ type key struct {
 type keyKind uint8
 
 const (
-	host       keyKind = iota // the host is the text
+	wholeHost  keyKind = iota // the host is the text
 	wholePath                 // the path is the text
 	pathPrefix                // the path begins with the text
 )
 
-// New returns an index of lists, nil if most of them may match any request.
-func New(lists []caddyhttp.MatcherSets) *Index {
+// NewIndex returns an index of lists. It returns nil if most of them may match any request.
+func NewIndex(lists []caddyhttp.MatcherSets) *Index {
 	uses := make(map[key]int)
 	for _, sets := range lists {
 		for _, set := range sets {
@@ -74,14 +75,14 @@ func New(lists []caddyhttp.MatcherSets) *Index {
 // Append appends the numbers of the lists that may match a request with a reading of its path, in
 // order. all reports that the index does not know, so that each list may. If path is nil, the request
 // is read as Caddy reads it.
-func (x *Index) Append(numbers []int, r *http.Request, path *pathmatch.Path) (_ []int, all bool) {
+func (x *Index) Append(numbers []int, r *http.Request, path *pathpattern.Path) (_ []int, all bool) {
 	start := len(numbers)
 	numbers = append(numbers, x.always...)
 	reqHost := hostOf(r)
 	if !isASCII(reqHost) { // Caddy compares hosts without case, beyond ASCII too
 		return numbers[:start], true
 	}
-	numbers = append(numbers, x.byKey[key{host, strings.ToLower(reqHost)}]...)
+	numbers = append(numbers, x.byKey[key{wholeHost, strings.ToLower(reqHost)}]...)
 	if path == nil {
 		numbers = x.appendAt(numbers, caddyhttp.CleanPath(strings.ToLower(r.URL.Path), true))
 	} else {
@@ -153,7 +154,7 @@ func hostKeys(set caddyhttp.MatcherSet) (keys []key) {
 			if strings.ContainsAny(h, "*{}") {
 				return nil
 			}
-			keys = append(keys, key{host, h})
+			keys = append(keys, key{wholeHost, h})
 		}
 	}
 	return keys

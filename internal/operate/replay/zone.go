@@ -1,8 +1,10 @@
-// Package logzone has a zone of a configuration read the requests of logs: by its own matchers, key,
-// endpoints, tiers and costs, in the code of package zone, as far as a log has the fields.
+// Package replay gives the simulator requests that are over: those of logs, and those whose decisions
+// a node remembers.
 //
-// What the log does not have is an error that names the placeholder or the matcher that needs it.
-package logzone
+// A [Zone] of a configuration reads the requests of logs by its own matchers, key, endpoints, tiers
+// and costs, in the code of package zone. If the log lacks a field, the error names the placeholder or
+// the matcher that needs it. [Try] tries a limit on the decisions that a node remembers.
+package replay
 
 import (
 	"context"

@@ -1,5 +1,4 @@
-// Package matchers describes Caddy's matchers of requests to operators.
-package matchers
+package reach
 
 import (
 	"encoding/json"

@@ -1,13 +1,9 @@
-// Package pathmatch tells which readings of a request's path patterns match. All zones and handlers of a
-// request share what is found out: a client chooses how many readings there are, and an operator how
-// many patterns.
-package pathmatch
+package pathpattern
 
 import (
 	"math/bits"
 	"net/url"
 
-	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathreading"
 )
 
@@ -29,13 +25,15 @@ func (s Set) Backward(yield func(i int) bool) {
 	}
 }
 
-// A Path is a path with its readings, and which of them patterns match. It is for one goroutine.
+// A Path is a path with its readings, and which of them patterns match. All zones and handlers of a
+// request share what is found out: a client chooses how many readings there are, and an operator how
+// many patterns. A Path is for one goroutine.
 type Path struct {
 	of      source
 	read    pathreading.Path
 	err     error
-	matched map[pathpattern.ID]Set // of patterns that are not quick; nil: there is one reading
-	urls    []url.URL              // of the readings, those that were asked for
+	matched map[ID]Set // of patterns that are not quick; nil: there is one reading
+	urls    []url.URL  // of the readings, those that were asked for
 }
 
 // A source is what the readings of a path depend on.
@@ -59,7 +57,7 @@ func (p *Path) Read(u *url.URL, vars map[string]any) (*Path, error) {
 		p.of, p.read = of, read
 		return p, nil
 	}
-	several := &Path{of: of, read: read, err: err, matched: make(map[pathpattern.ID]Set)}
+	several := &Path{of: of, read: read, err: err, matched: make(map[ID]Set)}
 	if vars != nil {
 		vars[sharedVar] = append(shared, several)
 	}
@@ -73,7 +71,7 @@ func (p *Path) All() Set { return First<<len(p.read.Readings()) - 1 }
 func (p *Path) Merged(i int) string { return p.read.Readings()[i].Merged() }
 
 // Matching returns the readings that pattern matches. Of those in use, each is asked once for a request.
-func (p *Path) Matching(pattern *pathpattern.Pattern) (s Set) {
+func (p *Path) Matching(pattern *Pattern) (s Set) {
 	if p.matched == nil || pattern.Quick() {
 		return p.match(pattern)
 	}
@@ -85,7 +83,7 @@ func (p *Path) Matching(pattern *pathpattern.Pattern) (s Set) {
 	return s
 }
 
-func (p *Path) match(pattern *pathpattern.Pattern) (s Set) {
+func (p *Path) match(pattern *Pattern) (s Set) {
 	readings := p.read.Readings()
 	for i := range readings {
 		if pattern.Match(&readings[i]) {

@@ -1,4 +1,4 @@
-package simpage
+package page
 
 import (
 	"bytes"
@@ -12,10 +12,10 @@ type figures struct {
 	Key string `json:"key"`
 }
 
-func TestWrite(t *testing.T) {
+func TestWriteReport(t *testing.T) {
 	var b bytes.Buffer
 	want := figures{"</script><script>alert(1)</script><!-- \u2028"}
-	if err := Write(&b, want); err != nil {
+	if err := WriteReport(&b, want); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -36,9 +36,9 @@ func TestWrite(t *testing.T) {
 }
 
 // TestNoOtherHost checks that the page refers to nothing outside of it.
-func TestNoOtherHost(t *testing.T) {
+func TestReportNamesNoOtherHost(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, figures{}); err != nil {
+	if err := WriteReport(&b, figures{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, reference := range regexp.MustCompile(`(?i)(src|href)\s*=\s*"[^"]*"|url\([^)]*\)|@import|\bfetch\(|XMLHttpRequest|WebSocket`).FindAllString(b.String(), -1) {

@@ -1,4 +1,4 @@
-package keyshare
+package zone
 
 import (
 	"encoding/binary"
@@ -7,9 +7,9 @@ import (
 )
 
 // The keys are the same on all nodes and in all processes, so their hashes must never change.
-func TestShareIsStable(t *testing.T) {
+func TestKeyShareIsStable(t *testing.T) {
 	count := func(seed string, fraction float64, also func(key []byte, in bool)) (n int) {
-		s := New(fraction, seed)
+		s := NewKeyShare(fraction, seed)
 		for i := range 10_000 {
 			key := binary.AppendUvarint([]byte("kt"), uint64(i))
 			in := s.Includes(key)
@@ -20,7 +20,7 @@ func TestShareIsStable(t *testing.T) {
 		}
 		return n
 	}
-	tenth := New(0.1, "api")
+	tenth := NewKeyShare(0.1, "api")
 	both := 0
 	for _, fraction := range []float64{0, 0.001, 0.1, 0.5, 0.99, 1} {
 		n := count("api", fraction, func(key []byte, in bool) {
@@ -31,7 +31,7 @@ func TestShareIsStable(t *testing.T) {
 		if want := fraction * 10_000; math.Abs(float64(n)-want) > 100 {
 			t.Errorf("a share of %v has %d of 10000 keys, want %v", fraction, n, want)
 		}
-		if s := New(fraction, "api"); s.All() != (fraction == 1) {
+		if s := NewKeyShare(fraction, "api"); s.All() != (fraction == 1) {
 			t.Errorf("a share of %v has all keys: %v", fraction, s.All())
 		}
 	}
@@ -44,7 +44,7 @@ func TestShareIsStable(t *testing.T) {
 		t.Errorf("%d keys are in the shares of two seeds, want about 100: they depend on each other", both)
 	}
 	var got string
-	half := New(0.5, "api")
+	half := NewKeyShare(0.5, "api")
 	for key := 'a'; key <= 'z'; key++ {
 		if half.Includes([]byte("kt" + string(key))) {
 			got += string(key)

@@ -1,8 +1,4 @@
-// Package pastcharges remembers what responses were charged, to foresee what the next one will be.
-//
-// What a key is charged says most about the key. Only a key that was charged a few times at most is
-// foreseen by what others were charged, so that no key changes the reservations of all.
-package pastcharges
+package usage
 
 import (
 	"hash/maphash"
@@ -25,28 +21,30 @@ const (
 	mostKeys = 10_000
 )
 
-// A History has the charges of the keys of one rule. The zero value has none.
-type History struct {
+// A ChargeHistory remembers what the responses of one rule were charged, to foresee what the next one
+// will be. What a key was charged says most about the key: the charges of others count only while the
+// key has few, so that no key changes the reservations of all. The zero value has no charges.
+type ChargeHistory struct {
 	mu   sync.Mutex
-	keys [2]map[uint64]*charges // those charged lately, and those before: a key that is charged moves to the first
-	all  charges
+	keys [2]map[uint64]*newestCharges // those charged lately, and those before: a key that is charged moves to the first
+	all  newestCharges
 }
 
 // seed hides which keys have the same hash.
 var seed = maphash.MakeSeed()
 
 // Add adds what a response of key was charged.
-func (h *History) Add(key []byte, events int64) {
+func (h *ChargeHistory) Add(key []byte, events int64) {
 	id := maphash.Bytes(seed, key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.keys[0][id]
 	if c == nil {
 		if c = h.keys[1][id]; c == nil {
-			c = new(charges)
+			c = new(newestCharges)
 		}
 		if h.keys[0] == nil || len(h.keys[0]) >= mostKeys/2 {
-			h.keys[0], h.keys[1] = make(map[uint64]*charges), h.keys[0]
+			h.keys[0], h.keys[1] = make(map[uint64]*newestCharges), h.keys[0]
 		}
 		delete(h.keys[1], id)
 		h.keys[0][id] = c
@@ -66,7 +64,7 @@ const (
 
 // Foresee returns the 95th percentile of what the last responses of key were charged; of what all
 // were, while those of the key are few.
-func (h *History) Foresee(key []byte) (events int64, by Foreseen) {
+func (h *ChargeHistory) Foresee(key []byte) (events int64, by Foreseen) {
 	id := maphash.Bytes(seed, key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,13 +79,13 @@ func (h *History) Foresee(key []byte) (events int64, by Foreseen) {
 	return h.all.foresee(), ByAll
 }
 
-// charges are the newest, in a ring.
-type charges struct {
+// newestCharges are the newest, in a ring.
+type newestCharges struct {
 	newest []int64
 	next   int // where the next one goes once the ring is full
 }
 
-func (c *charges) add(events int64, most int) {
+func (c *newestCharges) add(events int64, most int) {
 	if len(c.newest) < most {
 		c.newest = append(c.newest, events)
 	} else {
@@ -97,7 +95,7 @@ func (c *charges) add(events int64, most int) {
 }
 
 // foresee returns their percentile.
-func (c *charges) foresee() int64 {
+func (c *newestCharges) foresee() int64 {
 	var room [ofAll]int64
 	sorted := append(room[:0], c.newest...)
 	slices.Sort(sorted)

@@ -1,5 +1,4 @@
-// Package trial tries a limit on the decisions of a zone that are remembered, by the simulator.
-package trial
+package replay
 
 import (
 	"fmt"
@@ -69,7 +68,7 @@ func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *api.TryR
 		Zone: used.Name, Endpoint: place.Endpoint, Tier: place.Tier, Since: time.UnixMicro(view.Since).UTC(), KeysPart: view.Part,
 		Algorithm: rule.Algorithm.Kind.String(), Limits: []api.TriedLimit{},
 	}
-	add(t, study.Report(0, nil), rule.Limit, tried, q.Limit != "")
+	addCurve(t, study.Report(0, nil), rule.Limit, tried, q.Limit != "")
 	return t, nil
 }
 
@@ -109,9 +108,9 @@ func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[ui
 	return nil, fmt.Errorf("there is no limit of its own at endpoint %q for tier %q: use %s", q.Endpoint, q.Tier, strings.Join(all, ", or "))
 }
 
-// add adds what a report says to an answer. The curve ends with a limit that rejects nothing, unless
+// addCurve adds what a report says to an answer. The curve ends with a limit that rejects nothing, unless
 // that in force or the tried one is above it.
-func add(t *api.Trial, r *sim.Report, inForce, tried limiter.Limit, asked bool) {
+func addCurve(t *api.Trial, r *sim.Report, inForce, tried limiter.Limit, asked bool) {
 	t.Requests, t.Keys = r.Trace.Requests, r.Trace.Keys
 	is := func(o *sim.Outcome, l limiter.Limit) bool {
 		return o.Limit.Events == l.Events && o.Limit.WindowSeconds == l.Window.Seconds() && o.Limit.Burst == l.Burst
@@ -129,17 +128,17 @@ func add(t *api.Trial, r *sim.Report, inForce, tried limiter.Limit, asked bool) 
 	for i := range r.Curve[:max(last, end)+1] {
 		o := &r.Curve[i]
 		t.Limits = append(t.Limits, api.TriedLimit{
-			Limit: text(o.Limit), InForce: is(o, inForce), Tried: asked && is(o, tried),
+			Limit: limitText(o.Limit), InForce: is(o, inForce), Tried: asked && is(o, tried),
 			RequestsRejected: o.RequestsRejected, RequestsPart: o.RequestsShare, KeysRejected: o.KeysRejected, KeysPart: o.KeysShare,
 		})
 	}
 	if r.Recommends != nil && t.Requests > 0 {
-		t.Recommended = text(*r.Recommends)
+		t.Recommended = limitText(*r.Recommends)
 	}
 }
 
-// text returns a limit as it is written in a Caddyfile.
-func text(l sim.Limit) string {
+// limitText returns a limit as it is written in a Caddyfile.
+func limitText(l sim.Limit) string {
 	window := time.Duration(l.WindowSeconds * float64(time.Second)).Round(time.Microsecond)
 	limit := config.Limit{Events: l.Events, Window: caddy.Duration(window), Burst: l.Burst}
 	return limit.String()
