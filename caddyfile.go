@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/internal/gateway"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
@@ -36,7 +36,7 @@ func parseDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 		return nil, err
 	}
 	h := new(Handler)
-	rest := config.Caddyfile{App: &app.App, Matcher: helper.MatcherToken, CheckZone: app.checkZone, State: helper.State}
+	rest := config.Caddyfile{App: &app.App.App, Matcher: helper.MatcherToken, CheckZone: app.CheckZone, State: helper.State}
 	if err := h.ParseCaddyfile(helper.Dispenser, rest); err != nil {
 		return nil, spelling.Bound(err)
 	}
@@ -51,7 +51,7 @@ func globalOption(helper httpcaddyfile.Helper) (*App, error) {
 		return app, nil
 	}
 	app := new(App)
-	if option, found := helper.Option(appName).(httpcaddyfile.App); found {
+	if option, found := helper.Option(gateway.AppName).(httpcaddyfile.App); found {
 		if err := json.Unmarshal(option.Value, app); err != nil {
 			return nil, err
 		}
@@ -69,15 +69,8 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		return nil, d.Errf("the global option rate_limit is already specified: use one block for all of it")
 	}
 	app := new(App)
-	if err := app.ParseCaddyfile(d, app.checkZone); err != nil {
+	if err := app.ParseCaddyfile(d, app.CheckZone); err != nil {
 		return nil, spelling.Bound(err)
 	}
-	return httpcaddyfile.App{Name: appName, Value: caddyconfig.JSON(app, nil)}, nil
-}
-
-// checkZone compiles a zone of a Caddyfile as provisioning will.
-func (a *App) checkZone(name string, z *config.Zone) error {
-	a.prepareSet()
-	_, err := a.set.New(name, z, zone.Options{})
-	return err
+	return httpcaddyfile.App{Name: gateway.AppName, Value: caddyconfig.JSON(app, nil)}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 
@@ -48,7 +49,7 @@ func FuzzDirective(f *testing.F) {
 		}
 		h := new(Handler)
 		app := new(App)
-		rest := config.Caddyfile{App: &app.App, CheckZone: app.checkZone}
+		rest := config.Caddyfile{App: &app.App.App, CheckZone: app.CheckZone}
 		if err := h.ParseCaddyfile(caddyfile.NewDispenser(tokens), rest); err != nil {
 			if !strings.Contains(err.Error(), "Caddyfile:") {
 				t.Fatalf("the error has no place: %v", err)
@@ -82,7 +83,7 @@ func TestEnvironmentIsReadWhenConfigurationLoads(t *testing.T) {
 		"key k\nlimit 5/s\ncost {env.FLEETLIMIT_TEST_UNSET}",
 	} {
 		app := new(App)
-		rest := config.Caddyfile{App: &app.App, CheckZone: app.checkZone}
+		rest := config.Caddyfile{App: &app.App.App, CheckZone: app.CheckZone}
 		if err := new(Handler).ParseCaddyfile(dispenser(t, "rate_limit {\nzone api {\n"+zone+"\n}\n}"), rest); err != nil {
 			t.Errorf("%q is refused: %v", zone, err)
 		}
@@ -130,4 +131,17 @@ func FuzzGlobalOption(f *testing.F) {
 			t.Fatalf("was written  %s\nand reads as %s", written, again)
 		}
 	})
+}
+
+// Errors quote what is wrong, and not all of it if that is long.
+func TestLongErrors(t *testing.T) {
+	long := strings.Repeat("a", 60_000)
+	for _, text := range []string{
+		"{\nrate_limit {\nnodes " + long + "\n}\n}\n", ":80 {\nrate_limit {\nzone z {\nkey static\nlimit " + long + "\n}\n}\n}\n",
+	} {
+		_, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), nil)
+		if err == nil || len(err.Error()) > 4400 || !strings.Contains(err.Error(), "use ") {
+			t.Errorf("adapting %.60q: %.200v, want an error of at most 4400 bytes", text, err)
+		}
+	}
 }

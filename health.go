@@ -1,34 +1,15 @@
 package fleetlimit
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
-	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
-	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
-	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/gateway"
 )
-
-// readiness returns the health of this node.
-func readiness() api.Readiness {
-	r := stores.Readiness()
-	for _, w := range rulewatch.All() {
-		if !w.Known() {
-			r.AddUnreadRules(w.Store().Name(), w.Failing().Err)
-		}
-	}
-	if caddy.Exiting() {
-		r.Status = api.HealthDraining
-	}
-	return r
-}
 
 // HealthHandler answers health checks, so that a load balancer can ask a node that does not offer
 // it the admin endpoint: 200 with `{"status":"ok"}`, or 503 with the status `draining` or
@@ -51,27 +32,11 @@ func (*HealthHandler) CaddyModule() caddy.ModuleInfo {
 }
 
 // Validate checks the configuration.
-func (h *HealthHandler) Validate() error {
-	if h.Probe != "" && !slices.Contains(api.Probes, h.Probe) {
-		return fmt.Errorf("probe is %q: use live, serving or ready", h.Probe)
-	}
-	return nil
-}
+func (h *HealthHandler) Validate() error { return gateway.CheckProbe(h.Probe) }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It never calls the next handler.
 func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		return caddyhttp.Error(http.StatusMethodNotAllowed, fmt.Errorf("a health check with %s: use GET or HEAD", r.Method))
-	}
-	status := api.HealthOK
-	if h.Probe != api.ProbeLive && draining(r) {
-		status = api.HealthDraining
-	} else if h.Probe != api.ProbeLive && h.Probe != api.ProbeServing {
-		status = readiness().Status
-	}
-	adminapi.WriteHealth(w, status, api.Health{Status: status})
-	return nil
+	return gateway.ServeHealth(w, r, h.Probe)
 }
 
 // parseHealthDirective parses
@@ -86,7 +51,7 @@ func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHand
 	case 0:
 	case 1:
 		h.Probe = args[0]
-		if !slices.Contains(api.Probes, h.Probe) {
+		if gateway.CheckProbe(h.Probe) != nil {
 			return nil, helper.Errf("unexpected %q: use `%s`, where a matcher is *, a path that starts with /, or @<name>",
 				h.Probe, usage)
 		}

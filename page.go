@@ -9,12 +9,10 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/gateway"
 	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/operate/page"
 )
-
-// operatorPage is the page of this process. It outlives configurations.
-var operatorPage = page.New(process{})
 
 // PageHandler serves the operator's page at /rate_limit/, and the part of the admin API that the
 // page needs. Other requests go on. It authenticates nobody: put it behind a handler that does. It
@@ -37,7 +35,7 @@ func (*PageHandler) CaddyModule() caddy.ModuleInfo {
 
 // Provision prepares the routes.
 func (h *PageHandler) Provision(caddy.Context) error {
-	h.operator = operatorPage.Site(h.AllowChanges)
+	h.operator = gateway.OperatorPage.Site(h.AllowChanges)
 	return nil
 }
 

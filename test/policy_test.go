@@ -9,6 +9,7 @@ type floor struct {
 // floors are the rooms of the house from top to bottom.
 var floors = []floor{
 	{[]string{module, module + "/cmd/..."}, "the root package is Caddy's face"},
+	{[]string{module + "/internal/gateway"}, "the running process joins all parts, and Caddy calls it by its modules"},
 	{[]string{module + "/internal/operate/..."}, "people ask what requests and nodes do, and neither waits for them"},
 	{[]string{module + "/internal/request/..."}, "a request is decided by what nodes share, and leaves records"},
 	{[]string{module + "/internal/observe/..."}, "records know what they are told, and not who reads them"},
@@ -116,9 +117,9 @@ var policy = []struct {
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
 		packages: module + "/internal/...",
-		except:   []string{module + "/internal/request/report"},
+		except:   []string{module + "/internal/gateway", module + "/internal/request/report"},
 		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/...", "go.opentelemetry.io/..."},
-		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
+		reason:   "a part of the gateway returns what happened, and one of them shows it to operators",
 	}, {
 		packages: module + "/internal/request/report",
 		allow: []string{
@@ -337,11 +338,19 @@ var policy = []struct {
 	}, {
 		packages: module,
 		allow: []string{
+			module + "/config", module + "/internal/caddyread/subdirective", module + "/internal/gateway",
+			module + "/internal/operate/adminapi", module + "/internal/operate/command", module + "/internal/operate/page",
+			module + "/internal/text/spelling", "github.com/caddyserver/...",
+		},
+		reason: "the root package says which modules there are, and the gateway does their work",
+	}, {
+		packages: module + "/internal/gateway",
+		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
 			module + "/internal/fleet/membership", module + "/rules/...", "github.com/caddyserver/...",
 			"github.com/prometheus/...", "go.uber.org/zap/...",
 		},
-		reason: "every Caddy that has this module contains all that the root package imports",
+		reason: "every Caddy that has this module contains all that the gateway imports",
 	}, {
 		packages: module,
 		forbid: []string{

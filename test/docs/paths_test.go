@@ -24,6 +24,24 @@ func TestFilesOfTheWalkExist(t *testing.T) {
 	}
 }
 
+// TestPackageCommentsNameEveryFile compares the maps in package comments with the files of the packages.
+func TestPackageCommentsNameEveryFile(t *testing.T) {
+	for dir, commented := range map[string]string{".": "module.go", "internal/gateway": "doc.go"} {
+		comment, _, _ := strings.Cut(read(t, filepath.Join(dir, commented)), "\npackage ")
+		got := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`[a-z_]+\.go`).FindAllString(comment, -1))))
+		files, _ := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		var want []string
+		for _, file := range files {
+			if name := filepath.Base(file); !strings.HasSuffix(name, "_test.go") && name != "doc.go" {
+				want = append(want, name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("files in the comment of %s =\n%v, want\n%v", dir, got, want)
+		}
+	}
+}
+
 // TestTreeHasEveryFolder compares the tree in CONTRIBUTING.md with the folders of the repository: all at
 // the top, and those that the tree shows below another one.
 func TestTreeHasEveryFolder(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // upgraded.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()
-	newer, err := nodetest.BuildWith(t.TempDir(), "-ldflags", "-X github.com/fleetlimit/fleetlimit.countFormat=next")
+	newer, err := nodetest.BuildWith(t.TempDir(), "-ldflags", "-X github.com/fleetlimit/fleetlimit/internal/gateway.countFormat=next")
 	if err != nil {
 		t.Fatal(err)
 	}
