@@ -156,11 +156,14 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/operate/adminapi",
 		allow: []string{
-			module + "/internal/api", module + "/internal/text/spelling", module + "/internal/text/strictjson",
-			module + "/internal/observe/tail", module + "/limiter", module + "/rules",
+			module + "/internal/api", module + "/internal/fleet/stores", module + "/internal/observe/tail",
+			module + "/internal/observe/topkeys", module + "/internal/observe/usage",
+			module + "/internal/operate/replay", module + "/internal/request/emergency",
+			module + "/internal/request/zone", module + "/internal/text/spelling",
+			module + "/internal/text/strictjson", module + "/limiter", module + "/rules",
 			"github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
-		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
+		reason: "the admin API asks and changes what a process has; it serves no request of a site",
 	}, {
 		packages: module + "/internal/api",
 		allow:    []string{module + "/limiter", module + "/rules"},

@@ -390,7 +390,7 @@ func TestComparedRulesAreDescribed(t *testing.T) {
 		"tier": {"tiers": {"pro": "6/1000h"}, "keys": [{"glob": "pro_*", "tier": "pro"}]},
 		"endpoints": [{"path": "/own", "limit": "7/1000h"}, {"path": "/cost", "cost": 2}],
 		"compare": {"keys": "12.5%", "limit": "8/1000h"}}}}`)
-	answer := newRunningApp().Zone("compared-described")
+	answer := running().Zone("compared-described")
 	var got []string
 	for _, e := range answer.Limits {
 		for _, tier := range e.Tiers {

@@ -27,7 +27,7 @@ func TestSharedCountIsOne(t *testing.T) {
 		}
 		request := new(api.InspectRequest)
 		request.Key = key
-		inspection, err := newRunningApp().Inspect(t.Context(), name, request)
+		inspection, err := running().Snapshot.Inspect(t.Context(), running().Store, name, request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("inspected counts of %s = %q, want those of %q", key, inspected, want)
 		}
 		var top []string
-		listed, err := newRunningApp().Top(t.Context(), name, &api.TopQuery{Most: 10})
+		listed, err := running().Top(t.Context(), name, &api.TopQuery{Most: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestSharedCountIsOne(t *testing.T) {
 	}
 
 	var listed []string
-	for _, l := range newRunningApp().Zone(name).Limits {
+	for _, l := range running().Zone(name).Limits {
 		for _, tier := range l.Tiers {
 			listed = append(listed, l.Endpoint+" "+tier.Tier)
 		}

@@ -8,13 +8,15 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/operate/explain"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// Explain implements adminapi.Running.
-func (a *runningApp) Explain(ctx context.Context, asked *api.ExplainRequest) (*api.Explanation, error) {
-	answer, err := explain.Explain(ctx, a.app.http, handlers{a.app}, asked)
+// explain returns what would happen to a request under the rules of a snapshot. Its error is a mistake
+// in what is asked.
+func (a *App) explain(ctx context.Context, inForce *zone.Snapshot, asked *api.ExplainRequest) (*api.Explanation, error) {
+	answer, err := explain.Explain(ctx, a.http, handlers{a}, asked)
 	if err == nil {
-		answer.Version = a.Version.Number
+		answer.Version = inForce.Version.Number
 	}
 	return answer, err
 }

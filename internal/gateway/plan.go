@@ -22,22 +22,23 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Plan implements adminapi.Running.
-func (a *runningApp) Plan(ctx context.Context, text []byte) (*api.Plan, error) {
-	planned, err := a.app.compile(text)
+// plan returns what a reload with a configuration would change, while the rules of a snapshot are in
+// force. Its error is a mistake in the configuration.
+func (a *App) plan(ctx context.Context, running *zone.Snapshot, text []byte) (*api.Plan, error) {
+	planned, err := a.compile(text)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	inForce, left := planned.set.Compile(a.Version, nil, now)
-	zones := planned.planFrom(a.app, inForce, a.Snapshot)
-	if err := inForce.PlanKeys(ctx, a.app.store, usage.TopOf, a.Snapshot, planned.redis.MovedFrom(a.app.redis), zones); err != nil {
+	inForce, left := planned.set.Compile(running.Version, nil, now)
+	zones := planned.planFrom(a, inForce, running)
+	if err := inForce.PlanKeys(ctx, a.store, usage.TopOf, running, planned.redis.MovedFrom(a.redis), zones); err != nil {
 		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
 	}
-	_, before := a.app.set.Compile(a.Version, nil, now)
+	_, before := a.set.Compile(running.Version, nil, now)
 	known := zone.LeftTexts(before)
 	lost := slices.DeleteFunc(zone.LeftTexts(left), func(text string) bool { return slices.Contains(known, text) })
-	if text := planned.ruleStore.LeftBehind(a.app.ruleStore, a.Version); text != "" {
+	if text := planned.ruleStore.LeftBehind(a.ruleStore, running.Version); text != "" {
 		lost = append(lost, text)
 	}
 	resets := slices.ContainsFunc(zones, func(z api.PlannedZone) bool { return len(z.Reset) > 0 })

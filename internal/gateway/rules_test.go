@@ -21,6 +21,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -39,7 +40,7 @@ func (h *Handler) update(t *testing.T, document string) error {
 		if err := json.Unmarshal([]byte(document), d); err != nil {
 			return err
 		}
-		return rules.Validate(d, old, ruleSchema{&h.app.set}, time.Now())
+		return rules.Validate(d, old, (&adminapi.Running{Set: &h.app.set}).Schema(), time.Now())
 	}})
 	return err
 }
@@ -51,7 +52,7 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	if err := json.Unmarshal([]byte(document), d); err != nil {
 		t.Fatal(err)
 	}
-	return rules.Validate(d, nil, ruleSchema{&h.app.set}, time.Now())
+	return rules.Validate(d, nil, (&adminapi.Running{Set: &h.app.set}).Schema(), time.Now())
 }
 
 // Rules are in force when they have been written, outlive reloads without a gap, and also the

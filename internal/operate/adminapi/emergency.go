@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/request/emergency"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -23,8 +24,8 @@ type emergencyRequest struct {
 const exampleEmergency = `{"limit": "10/1s", "expires_in": "15m", "reason": "flood"}`
 
 // parse returns the emergency that is asked for, which begins at now.
-func (r *emergencyRequest) parse(p Process, now time.Time) (*rules.Emergency, error) {
-	limit, err := p.Emergency().ParseLimit(cmp.Or(r.Limit, api.DefaultEmergency))
+func (r *emergencyRequest) parse(now time.Time) (*rules.Emergency, error) {
+	limit, err := emergency.ParseLimit(cmp.Or(r.Limit, api.DefaultEmergency))
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "limit: %w", err)
 	}
@@ -43,22 +44,22 @@ func (r *emergencyRequest) parse(p Process, now time.Time) (*rules.Emergency, er
 			len(r.Reason), rules.MaxReason)
 	}
 	expires := now.Add(expiresIn)
-	return &rules.Emergency{Limit: limit, ExpiresAt: &expires, Reason: r.Reason}, nil
+	return &rules.Emergency{Limit: limit.String(), ExpiresAt: &expires, Reason: r.Reason}, nil
 }
 
 // getEmergency answers GET /rate_limit/emergency.
-func getEmergency(p Process, w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, p.Emergency().Describe())
+func getEmergency(p *Process, w http.ResponseWriter, _ *http.Request) error {
+	writeJSON(w, http.StatusOK, p.Emergency.Describe())
 	return nil
 }
 
 // postEmergency answers POST /rate_limit/emergency, which switches emergency mode on or changes it.
-func postEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
+func postEmergency(p *Process, w http.ResponseWriter, r *http.Request) error {
 	var body emergencyRequest
 	if err := readJSON(w, r, &body, exampleEmergency); err != nil {
 		return err
 	}
-	e, err := body.parse(p, time.Now())
+	e, err := body.parse(time.Now())
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func postEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 	if e.StartedBy, err = authorOf(r); err != nil {
 		return err
 	}
-	started, err := p.Emergency().Start(e)
+	started, err := p.Emergency.Start(e)
 	if err != nil {
 		return apiError(http.StatusBadRequest, "%w", err)
 	}
@@ -78,7 +79,7 @@ func postEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteEmergency answers DELETE /rate_limit/emergency, which switches emergency mode off.
-func deleteEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
+func deleteEmergency(p *Process, w http.ResponseWriter, r *http.Request) error {
 	allNodes, err := queryBool(r, "all_nodes")
 	if err != nil {
 		return err
@@ -90,16 +91,16 @@ func deleteEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !p.Emergency().End(author) {
+	if !p.Emergency.End(author) {
 		return apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
 	}
-	writeJSON(w, http.StatusOK, p.Emergency().Describe())
+	writeJSON(w, http.StatusOK, p.Emergency.Describe())
 	return nil
 }
 
 // changeEmergency writes a version of the rules with an emergency, nil for none, and answers with
 // what is in force on this node then.
-func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) error {
+func changeEmergency(p *Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) error {
 	note := ""
 	if e != nil {
 		note = e.Reason
@@ -123,6 +124,6 @@ func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules
 		return nil
 	}
 	w.Header().Set("ETag", etag(answer.Version))
-	writeJSON(w, http.StatusOK, p.Emergency().Describe())
+	writeJSON(w, http.StatusOK, p.Emergency.Describe())
 	return nil
 }

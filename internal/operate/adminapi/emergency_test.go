@@ -1,7 +1,6 @@
 package adminapi
 
 import (
-	"errors"
 	"testing"
 	"time"
 )
@@ -21,7 +20,7 @@ func TestEmergencyRequest(t *testing.T) {
 		{emergencyRequest{ExpiresIn: "24h1s"}, "", 0},
 		{emergencyRequest{ExpiresIn: "soon"}, "", 0},
 	} {
-		e, err := tc.body.parse(fakeProcess{}, now)
+		e, err := tc.body.parse(now)
 		if err != nil {
 			if tc.want != 0 || statusOf(t, err) != 400 {
 				t.Errorf("%+v: error = %v, want expiry in %v, or 400", tc.body, err, tc.want)
@@ -32,16 +31,4 @@ func TestEmergencyRequest(t *testing.T) {
 			t.Errorf("%+v = %v for %v, want %s for %v", tc.body, e.Limit, in, tc.limit, tc.want)
 		}
 	}
-}
-
-// A fakeEmergency refuses one text.
-type fakeEmergency struct{ EmergencySwitch }
-
-func (fakeProcess) Emergency() EmergencySwitch { return fakeEmergency{} }
-
-func (fakeEmergency) ParseLimit(text string) (string, error) {
-	if text == "refused" {
-		return "", errors.New("no limit")
-	}
-	return text, nil
 }

@@ -58,13 +58,13 @@ func (s *entryResource[E]) element() methods {
 
 // getAll answers GET with the entries from after on, of one zone if the query names it, in the order
 // that it names.
-func (s *entryResource[E]) getAll(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *entryResource[E]) getAll(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	limit, err := queryInt(r, "limit", api.DefaultEntries, 1)
 	if err != nil {
 		return nil, err
 	}
 	limit = min(limit, api.MaxEntries)
-	v := c.Watcher().Latest()
+	v := c.Watcher.Latest()
 	entries, err := sorted(*s.list(v.Document), r.URL.Query().Get("sort"))
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (s *entryResource[E]) notFound(id string) error {
 }
 
 // get answers GET of an entry.
-func (s *entryResource[E]) get(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	v := c.Watcher().Latest()
+func (s *entryResource[E]) get(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
+	v := c.Watcher.Latest()
 	entries := *s.list(v.Document)
 	i, err := s.present(entries, r.PathValue("id"))
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *entryResource[E]) get(c Running, w http.ResponseWriter, r *http.Request
 }
 
 // post answers POST, which adds an entry.
-func (s *entryResource[E]) post(c Running, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) post(c *Running, w http.ResponseWriter, r *http.Request) error {
 	object, err := readObject(w, r, s.example, mediaJSON)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *entryResource[E]) post(c Running, w http.ResponseWriter, r *http.Reques
 }
 
 // patch answers PATCH of an entry, which is a JSON merge patch.
-func (s *entryResource[E]) patch(c Running, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) patch(c *Running, w http.ResponseWriter, r *http.Request) error {
 	patch, err := readObject(w, r, s.example, mediaJSON, mediaMergePatch)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (s *entryResource[E]) present(entries []E, id string) (int, error) {
 }
 
 // delete answers DELETE of an entry.
-func (s *entryResource[E]) delete(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *entryResource[E]) delete(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	_, answer, err := s.change(c, r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, r.PathValue("id"))
 		if err != nil {
@@ -230,7 +230,7 @@ func (s *entryResource[E]) delete(c Running, w http.ResponseWriter, r *http.Requ
 }
 
 // deleteByKey answers DELETE of a list, which removes the entry about what the body names.
-func (s *entryResource[E]) deleteByKey(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func (s *entryResource[E]) deleteByKey(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	object, err := readObject(w, r, s.example, mediaJSON)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (s *entryResource[E]) deleteByKey(c Running, w http.ResponseWriter, r *http
 
 // change writes a version in which apply has changed the list, and returns the entry with an ID as
 // it is then, if there is one. note is that of the version unless the query has one.
-func (s *entryResource[E]) change(c Running, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
+func (s *entryResource[E]) change(c *Running, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
 	written E, answer *api.WrittenVersion, err error,
 ) {
 	var changed *[]E
@@ -305,14 +305,14 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 // write answers with an entry, or with what a dry run would change, with the limits that it results
 // in, and with warnings about it.
 func (s *entryResource[E]) write(
-	c Running, w http.ResponseWriter, r *http.Request, status int, written E, answer *api.WrittenVersion,
+	c *Running, w http.ResponseWriter, r *http.Request, status int, written E, answer *api.WrittenVersion,
 ) {
 	var beside struct {
 		Limits   []api.OverriddenLimit `json:"limits,omitempty"`
 		Warnings []string              `json:"warnings,omitempty"`
 	}
 	if key := written.OfKey(); key != nil {
-		beside.Warnings = c.Doubts(r.Context(), *key, s.counted)
+		beside.Warnings = c.Doubts(r.Context(), c.Store, *key, s.counted)
 	}
 	if o, ok := any(written).(*rules.Override); ok {
 		beside.Limits = c.Overridden(o)

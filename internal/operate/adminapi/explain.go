@@ -9,7 +9,7 @@ import (
 const exampleExplain = `{"uri": "/export", "headers": {"X-Api-Key": ["sk_live_1"]}}`
 
 // postExplain answers POST /rate_limit/explain.
-func postExplain(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postExplain(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body api.ExplainRequest
 	if err := readJSON(w, r, &body, exampleExplain); err != nil {
 		return nil, err

@@ -7,13 +7,13 @@ import (
 )
 
 // getLive answers GET /rate_limit/health/live.
-func getLive(_ Process, w http.ResponseWriter, _ *http.Request) error {
+func getLive(_ *Process, w http.ResponseWriter, _ *http.Request) error {
 	WriteHealth(w, api.HealthOK, api.Health{Status: api.HealthOK})
 	return nil
 }
 
 // getServing answers GET /rate_limit/health/serving.
-func getServing(p Process, w http.ResponseWriter, _ *http.Request) error {
+func getServing(p *Process, w http.ResponseWriter, _ *http.Request) error {
 	status := api.HealthOK
 	if p.Readiness().Status == api.HealthDraining {
 		status = api.HealthDraining
@@ -23,7 +23,7 @@ func getServing(p Process, w http.ResponseWriter, _ *http.Request) error {
 }
 
 // getReady answers GET /rate_limit/health/ready.
-func getReady(p Process, w http.ResponseWriter, _ *http.Request) error {
+func getReady(p *Process, w http.ResponseWriter, _ *http.Request) error {
 	r := p.Readiness()
 	WriteHealth(w, r.Status, r)
 	return nil

@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
 var errNoSubject = errors.New("there is neither a key nor a zone: use one of them, or both")
@@ -18,7 +20,7 @@ const exampleHistory = `{"zone": "user", "key": "sk_live_1"}`
 const historyPatience = 3 * time.Second
 
 // postHistory answers POST /rate_limit/history.
-func postHistory(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postHistory(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	body := api.HistoryRequest{Limit: api.DefaultEvents, Versions: api.DefaultHistoryVersions}
 	if err := readJSON(w, r, &body, exampleHistory); err != nil {
 		return nil, err
@@ -54,7 +56,7 @@ func postHistory(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 }
 
 // historyZones returns the zones that a request is about.
-func historyZones(c Running, body *api.HistoryRequest) ([]string, error) {
+func historyZones(c *Running, body *api.HistoryRequest) ([]string, error) {
 	zones := c.Schema().Zones()
 	switch {
 	case body.Zone != "":
@@ -77,12 +79,12 @@ func historyZones(c Running, body *api.HistoryRequest) ([]string, error) {
 }
 
 // historyOf returns the history of one zone, or of a key in it.
-func historyOf(ctx context.Context, c Running, zone string, body api.HistoryRequest) (*api.History, error) {
+func historyOf(ctx context.Context, c *Running, zone string, body api.HistoryRequest) (*api.History, error) {
 	known, err := storedByHash(ctx, c, zone, &body.ShownKeyName)
 	if err != nil {
 		return nil, err
 	}
-	one, err := c.History(ctx, zone, &body)
+	one, err := c.history(ctx, zone, &body)
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "%w", err)
 	}
@@ -90,6 +92,24 @@ func historyOf(ctx context.Context, c Running, zone string, body api.HistoryRequ
 		one.ShownKey = known.Shown
 	}
 	return one, nil
+}
+
+// history returns what has happened to a zone, or to the key of it that r names otherwise than by its
+// hash. Its error is a mistake in r.
+func (c *Running) history(ctx context.Context, zone string, r *api.HistoryRequest) (*api.History, error) {
+	historian, err := c.Historian(zone, r)
+	if err != nil {
+		return nil, err
+	}
+	timeline, err := c.Watcher.Timeline(ctx, &historian.Subject, r.Versions)
+	used := cmp.Or(usage.Find(zone), new(usage.Zone))
+	view := used.Journal.View()
+	answer := historian.Tell(&timeline, &view, c.Store.Node())
+	answer.Since = used.Began.UTC().Truncate(time.Millisecond)
+	if err != nil {
+		answer.RulesError = err.Error()
+	}
+	return answer, nil
 }
 
 // addHistory adds the history of a zone to h. What is about all zones is in that of the first one already.

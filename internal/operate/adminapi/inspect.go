@@ -9,7 +9,7 @@ import (
 const exampleInspect = `{"key": "sk_live_1"}`
 
 // postInspect answers POST /rate_limit/zones/{zone}/inspect.
-func postInspect(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postInspect(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body api.InspectRequest
 	if err := readJSON(w, r, &body, exampleInspect); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func postInspect(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.Inspect(r.Context(), zone, &body)
+	answer, err := c.Snapshot.Inspect(r.Context(), c.Store, zone, &body)
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "%w", err)
 	}

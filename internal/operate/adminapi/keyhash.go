@@ -1,12 +1,15 @@
 package adminapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"net/http"
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
 // hashLength is how many hexadecimal digits a key_hash has.
@@ -14,23 +17,41 @@ const hashLength = 12
 
 // keyByHash returns the key of a zone with a hash, which logs and lists have in place of a key. other
 // reports whether the request names a key in another way, too.
-func keyByHash(ctx context.Context, c Running, zone, hash string, other bool) (*api.KnownKey, error) {
+func keyByHash(ctx context.Context, c *Running, zone, hash string, other bool) (*api.KnownKey, error) {
 	if _, err := hex.DecodeString(hash); err != nil || len(hash) != hashLength {
 		return nil, apiError(http.StatusBadRequest, "key_hash is %q: use the %d digits that logs and lists of keys show", hash, hashLength)
 	}
 	if other {
 		return nil, apiError(http.StatusBadRequest, "there are both key_hash and a key: use one of them")
 	}
-	if k := c.KeyByHash(ctx, zone, strings.ToLower(hash)); k != nil {
+	if k := c.keyByHash(ctx, zone, strings.ToLower(hash)); k != nil {
 		return k, nil
 	}
 	return nil, apiError(http.StatusNotFound, "this node knows no key of zone %q with the hash %s: use the key itself, or the node "+
 		"that has served it", zone, hash)
 }
 
+// keyByHash returns the key of a zone with a hash, or nil if this node knows none. It looks at all
+// accounts last, of which there may be a million.
+func (c *Running) keyByHash(ctx context.Context, zone, hash string) *api.KnownKey {
+	others := func(yield func([]byte) bool) {
+		tops, _, _ := c.Store.Tops(ctx, zone) // without an answer, this node knows what it knows
+		for _, top := range tops {
+			view, _ := topkeys.Decode(top) // that of another version has no keys
+			for _, k := range append(view.Rejected.Keys, view.Taken.Keys...) {
+				if !yield([]byte(k.Key)) {
+					return
+				}
+			}
+		}
+	}
+	used := cmp.Or(usage.Find(zone), new(usage.Zone)) // a reload may drop the zone
+	return c.KeyByHash(ctx, zone, hash, used.Keys, others, c.Store.KeysOf(zone))
+}
+
 // storedByHash puts the key with the hash of n in place of that, as the store has it. It returns nil if
 // there is no hash.
-func storedByHash(ctx context.Context, c Running, zone string, n *api.ShownKeyName) (*api.KnownKey, error) {
+func storedByHash(ctx context.Context, c *Running, zone string, n *api.ShownKeyName) (*api.KnownKey, error) {
 	if n.Hash == "" {
 		return nil, nil
 	}
@@ -42,7 +63,7 @@ func storedByHash(ctx context.Context, c Running, zone string, n *api.ShownKeyNa
 }
 
 // nameByHash puts the key with a hash in place of that in an object, which is an entry of the rules.
-func nameByHash(ctx context.Context, c Running, object map[string]any) error {
+func nameByHash(ctx context.Context, c *Running, object map[string]any) error {
 	hash, found := object["key_hash"].(string)
 	zone, isZone := object["zone"].(string)
 	if !found || !isZone {

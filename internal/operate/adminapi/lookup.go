@@ -18,7 +18,7 @@ type lookupRequest struct {
 
 // postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may be
 // written in another way than in the rules. The key is in the body, so that it is in no log.
-func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postLookup(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body lookupRequest
 	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	wanted, err := [][]byte(nil), error(nil)
 	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // else rules cannot name the key
-		wanted, err = c.Keys(name)
+		wanted, err = c.Set.Keys(&name)
 	}
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "key: %w", err)
 	}
-	v, now, found := c.Watcher().Latest(), time.Now(), []*rules.Override{}
+	v, now, found := c.Watcher.Latest(), time.Now(), []*rules.Override{}
 	for _, o := range v.Document.Overrides {
 		if o.Zone == zone && !o.Expired(now) && namesAny(c, o.Key, wanted) {
 			found = append(found, rules.Canonical(o, c.Schema()))
@@ -53,8 +53,8 @@ func postLookup(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 // namesAny reports whether key names any of the keys of requests.
-func namesAny(c Running, key rules.Key, of [][]byte) bool {
-	keys, err := c.Keys(key) // an override that has become wrong names none
+func namesAny(c *Running, key rules.Key, of [][]byte) bool {
+	keys, err := c.Set.Keys(&key) // an override that has become wrong names none
 	return err == nil && slices.ContainsFunc(keys, func(k []byte) bool {
 		return slices.ContainsFunc(of, func(other []byte) bool { return bytes.Equal(k, other) })
 	})

@@ -3,8 +3,10 @@ package adminapi
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -24,7 +26,7 @@ const maxKeysInRequest = 1000
 // operate does an action to the keys of body, in the zone that the path of r names, and writes a
 // version that says so, from which all nodes know that they must drop what they know of the keys.
 // action has what is not about the keys.
-func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) (any, error) {
+func operate(c *Running, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) (any, error) {
 	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysReques
 		if len(body.Keys) > 0 {
 			path = strictjson.Index("keys", i)
 		}
-		if operations[i], err = c.Operation(&actions[i]); err != nil {
+		if operations[i], err = c.operation(&actions[i]); err != nil {
 			return nil, apiError(http.StatusBadRequest, "%s: %w", path, err)
 		}
 	}
@@ -64,6 +66,37 @@ func operate(c Running, w http.ResponseWriter, r *http.Request, body *keysReques
 		return nil, rulesError(err)
 	}
 	return answerWritten(w, answer), nil
+}
+
+// operation returns a function that does an action to the counts of its key, and completes the name of
+// the key. Its error is a mistake in the action. The error of the function is of the store.
+func (c *Running) operation(action *rules.Action) (do func(context.Context) error, err error) {
+	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+	counts, err := c.CountsOf(&key, action.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	action.Key = key.Key
+	if action.Stored != "" {
+		action.Text, action.Base64 = "", "" // they may name other keys, too
+	}
+	kind, events := action.Kind, action.Events
+	return func(ctx context.Context) error {
+		for _, count := range counts {
+			if err := c.changeCount(ctx, count.Rule, count.Key, kind, events); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func (c *Running) changeCount(ctx context.Context, r *limiter.Rule, key []byte, kind string, events int64) error {
+	if kind == rules.Reset {
+		return c.Store.Reset(ctx, time.Now(), r, key)
+	}
+	_, err := c.Store.AddQuota(ctx, time.Now(), r, key, events)
+	return err
 }
 
 // actions returns an action like this one for each key.
@@ -89,7 +122,7 @@ func (b *keysRequest) actions(like rules.Action) ([]rules.Action, error) {
 const exampleReset = `{"key": "sk_live_1", "reason": "they asked for it"}`
 
 // postReset answers POST /rate_limit/zones/{zone}/reset, which gives keys their full limits again.
-func postReset(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postReset(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body keysRequest
 	if err := readLongJSON(w, r, maxKeysBody, &body, exampleReset); err != nil {
 		return nil, err
@@ -107,7 +140,7 @@ const exampleQuota = `{"key": "sk_live_1", "events": 500, "reason": "they asked 
 
 // postQuota answers POST /rate_limit/zones/{zone}/quota, which gives keys back what they have
 // consumed.
-func postQuota(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postQuota(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body quotaRequest
 	if err := readLongJSON(w, r, maxKeysBody, &body, exampleQuota); err != nil {
 		return nil, err

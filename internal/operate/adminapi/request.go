@@ -34,7 +34,7 @@ const (
 )
 
 // runningOf returns the running configuration. The admin endpoint of Caddy answers before that runs.
-func runningOf(p Process) (Running, error) {
+func runningOf(p *Process) (*Running, error) {
 	if c := p.Running(); c != nil {
 		return c, nil
 	}
@@ -46,7 +46,7 @@ func runningOf(p Process) (Running, error) {
 
 // zoneOf returns the name of the zone that the path of r has. It refuses an endpoint that the zone does
 // not have.
-func zoneOf(c Running, r *http.Request, endpoint string) (zone string, err error) {
+func zoneOf(c *Running, r *http.Request, endpoint string) (zone string, err error) {
 	zone = r.PathValue("zone")
 	if err := knownZone(c.Schema().Zones(), zone, http.StatusNotFound); err != nil {
 		return "", err

@@ -83,19 +83,11 @@ func TestAuthorOf(t *testing.T) {
 	check("author=bob", "CN=alice,O=ops for bob", certificate)
 }
 
-// An idleProcess has no running configuration, and may be starting.
-type idleProcess struct {
-	Process
-	starting bool
-}
-
-func (idleProcess) Running() Running { return nil }
-func (p idleProcess) Starting() bool { return p.starting }
-
 // A client that comes while Caddy starts has to try again.
 func TestNothingRuns(t *testing.T) {
 	for starting, want := range map[bool]int{true: http.StatusServiceUnavailable, false: http.StatusNotFound} {
-		err := running(getRules)(idleProcess{starting: starting}, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		p := &Process{Running: func() *Running { return nil }, Starting: func() bool { return starting }}
+		err := running(getRules)(p, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		if err == nil || statusOf(t, err) != want {
 			t.Errorf("starting %t: error = %v, want %d", starting, err, want)
 		}

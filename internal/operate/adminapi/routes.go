@@ -10,7 +10,7 @@ import (
 )
 
 // A handler answers a request about a process.
-type handler func(p Process, w http.ResponseWriter, r *http.Request) error
+type handler func(p *Process, w http.ResponseWriter, r *http.Request) error
 
 // methods are the handlers of a path by method. That of GET answers HEAD too.
 type methods map[string]handler
@@ -54,8 +54,8 @@ var routes = map[string]methods{
 }
 
 // running is a handler that needs a running configuration.
-func running(handle func(c Running, w http.ResponseWriter, r *http.Request) error) handler {
-	return func(p Process, w http.ResponseWriter, r *http.Request) error {
+func running(handle func(c *Running, w http.ResponseWriter, r *http.Request) error) handler {
+	return func(p *Process, w http.ResponseWriter, r *http.Request) error {
 		c, err := runningOf(p)
 		if err != nil {
 			return err
@@ -65,8 +65,8 @@ func running(handle func(c Running, w http.ResponseWriter, r *http.Request) erro
 }
 
 // answering is the same, and answers with what get returns.
-func answering(get func(c Running, w http.ResponseWriter, r *http.Request) (any, error)) handler {
-	return running(func(c Running, w http.ResponseWriter, r *http.Request) error {
+func answering(get func(c *Running, w http.ResponseWriter, r *http.Request) (any, error)) handler {
+	return running(func(c *Running, w http.ResponseWriter, r *http.Request) error {
 		answer, err := get(c, w, r)
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func orMistake(answer any, err error) (any, error) {
 }
 
 // Routes returns the routes of the API of a process, for Caddy's admin endpoint.
-func Routes(p Process) []caddy.AdminRoute {
+func Routes(p *Process) []caddy.AdminRoute {
 	all := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
 	for path, methods := range routes {
 		all = append(all, caddy.AdminRoute{Pattern: path, Handler: caddy.AdminHandlerFunc(
@@ -99,7 +99,7 @@ func noRoute(_ http.ResponseWriter, r *http.Request) error {
 		strings.Join(slices.Sorted(maps.Keys(routes)), ", ")))
 }
 
-func (m methods) serve(path string, p Process, w http.ResponseWriter, r *http.Request) error {
+func (m methods) serve(path string, p *Process, w http.ResponseWriter, r *http.Request) error {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -122,7 +122,7 @@ func (m methods) serve(path string, p Process, w http.ResponseWriter, r *http.Re
 }
 
 // getOpenAPI answers GET /rate_limit/openapi.json.
-func getOpenAPI(_ Process, w http.ResponseWriter, _ *http.Request) error {
+func getOpenAPI(_ *Process, w http.ResponseWriter, _ *http.Request) error {
 	writeText(w, mediaJSON, OpenAPI)
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 const exampleRules = `{"zones": {"user": {"limit": "100/1m"}}}`
 
 // getRules answers GET /rate_limit/rules.
-func getRules(c Running, w http.ResponseWriter, r *http.Request) error {
-	v := c.Watcher().Latest()
+func getRules(c *Running, w http.ResponseWriter, r *http.Request) error {
+	v := c.Watcher.Latest()
 	if notModified(w, r, v.Number) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func getRules(c Running, w http.ResponseWriter, r *http.Request) error {
 }
 
 // replaceRules answers PUT /rate_limit/rules, which replaces all rules.
-func replaceRules(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func replaceRules(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := needIfMatch(r); err != nil {
 		return nil, err
 	}
@@ -72,16 +72,16 @@ func needIfMatch(r *http.Request) error {
 
 // refuseOutdated refuses a change of a version that this node knows to be replaced, before the body
 // is read. Whether the version is in force turns out when the change is written.
-func refuseOutdated(c Running, r *http.Request) error {
+func refuseOutdated(c *Running, r *http.Request) error {
 	expected, _, err := ifMatch(r)
-	if latest := c.Watcher().Latest(); err == nil && expected != nil && *expected < latest.Number {
+	if latest := c.Watcher.Latest(); err == nil && expected != nil && *expected < latest.Number {
 		return rulesError(rules.NotInForce(latest, *expected))
 	}
 	return err
 }
 
 // patchRules answers PATCH /rate_limit/rules, which is a JSON merge patch.
-func patchRules(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func patchRules(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := refuseOutdated(c, r); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func patchRules(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 // writeRules writes a version in which apply has changed the document, and answers with it.
-func writeRules(c Running, w http.ResponseWriter, r *http.Request, apply func(*rules.Document) error) (any, error) {
+func writeRules(c *Running, w http.ResponseWriter, r *http.Request, apply func(*rules.Document) error) (any, error) {
 	answer, err := updateFor(c, r, "", apply)
 	if err != nil {
 		return nil, rulesError(err)

@@ -39,7 +39,7 @@ type tailRequest struct {
 
 // followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node,
 // and POST with one of the decisions about a key.
-func followDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
+func followDecisions(p *Process, w http.ResponseWriter, r *http.Request) error {
 	var body api.KeyName
 	ofKey := r.Method == http.MethodPost
 	if ofKey {
@@ -62,7 +62,7 @@ func followDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 			return apiError(http.StatusBadRequest, "key: %w", err)
 		}
 	}
-	return t.serve(p.Tails(), w, r)
+	return t.serve(p.Tails, w, r)
 }
 
 // addressesIn returns the address or the range that a key is, or the zero value if it is none.
@@ -76,7 +76,7 @@ func addressesIn(key string) netip.Prefix {
 
 // keysInZones returns the keys of requests that key names, by zone. It returns an error if it can
 // be a key of none of zones, which are all if it is empty.
-func keysInZones(c Running, key rules.Key, zones []string) (map[string][][]byte, error) {
+func keysInZones(c *Running, key rules.Key, zones []string) (map[string][][]byte, error) {
 	var first error
 	keys := make(map[string][][]byte)
 	for _, name := range c.Schema().Zones() {
@@ -84,7 +84,7 @@ func keysInZones(c Running, key rules.Key, zones []string) (map[string][][]byte,
 			continue
 		}
 		key.Zone = name
-		found, err := c.Keys(key)
+		found, err := c.Set.Keys(&key)
 		if err != nil {
 			first = cmp.Or(first, fmt.Errorf("zone %q: %w", name, err))
 			continue
@@ -101,7 +101,7 @@ func keysInZones(c Running, key rules.Key, zones []string) (map[string][][]byte,
 }
 
 // newTailRequest reads the query of r.
-func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
+func newTailRequest(c *Running, r *http.Request) (*tailRequest, error) {
 	query := r.URL.Query()
 	err := checkTailQuery(c, query)
 	if err != nil {
@@ -130,7 +130,7 @@ func newTailRequest(c Running, r *http.Request) (*tailRequest, error) {
 }
 
 // checkTailQuery refuses what would follow something else than was meant.
-func checkTailQuery(c Running, query url.Values) error {
+func checkTailQuery(c *Running, query url.Values) error {
 	zones := c.Schema().Zones()
 	for _, name := range query["zone"] {
 		if name != api.EmergencyZone && !slices.Contains(zones, name) {

@@ -13,38 +13,39 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
-	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// A fakeProcess has one zone, and publishes decisions to its tails.
-type fakeProcess struct {
-	Process
-	tails *tail.Decisions
+// newProcess returns a process with a zone.
+func newProcess(t *testing.T) *Process {
+	t.Helper()
+	settings := &config.Zone{Key: "static"}
+	if err := json.Unmarshal([]byte(`"1/1s"`), &settings.Limit); err != nil {
+		t.Fatal(err)
+	}
+	set := new(zone.Set)
+	z, err := set.New("zone", settings, zone.Options{Usage: &usage.Zone{Name: "zone"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Add(z)
+	return &Process{Tails: new(tail.Decisions), Running: func() *Running { return &Running{Set: set} }}
 }
 
-func (p fakeProcess) Tails() *tail.Decisions { return p.tails }
-func (p fakeProcess) Running() Running       { return fakeConfiguration{} }
-
-// publish publishes n decisions.
-func (p fakeProcess) publish(n int) {
+// publish publishes n decisions to the tails of p.
+func (p *Process) publish(n int) {
 	for range n {
-		for _, open := range p.tails.All() {
+		for _, open := range p.Tails.All() {
 			if !open.Full() {
 				open.Put(&api.Decision{Outcome: api.Rejected})
 			}
 		}
 	}
 }
-
-type fakeConfiguration struct{ Running }
-
-func (fakeConfiguration) Schema() rules.Schema { return fakeSchema{} }
-
-type fakeSchema struct{ rules.Schema }
-
-func (fakeSchema) Zones() []string { return []string{"zone"} }
 
 // A pipeServer is an admin endpoint with the timeouts of Caddy's, whose connections are pipes. They
 // have no buffer: a client that reads nothing stops the server at once.
@@ -54,7 +55,7 @@ type pipeServer struct {
 	done  chan struct{}
 }
 
-func newPipeServer(p Process) *pipeServer {
+func newPipeServer(p *Process) *pipeServer {
 	mux := http.NewServeMux()
 	for _, route := range Routes(p) {
 		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -124,16 +125,16 @@ func linesOf(t *testing.T, c net.Conn) (decisions, dropped int, end string) {
 }
 
 // inTime runs f with a server in a time of its own.
-func inTime(t *testing.T, f func(t *testing.T, p fakeProcess, s *pipeServer)) {
+func inTime(t *testing.T, f func(t *testing.T, p *Process, s *pipeServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := fakeProcess{tails: new(tail.Decisions)}
+		p := newProcess(t)
 		s := newPipeServer(p)
 		f(t, p, s)
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if open := len(p.tails.All()); open != 0 || len(shutdowns.of) != 0 {
+		if open := len(p.Tails.All()); open != 0 || len(shutdowns.of) != 0 {
 			t.Errorf("tails left = %d, servers left = %d", open, len(shutdowns.of))
 		}
 	})
@@ -142,7 +143,7 @@ func inTime(t *testing.T, f func(t *testing.T, p fakeProcess, s *pipeServer)) {
 // A tail is live for as long as it is meant to be, also after the time in which Caddy reads
 // requests.
 func TestTailLastsItsDuration(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		for query, want := range map[string]time.Duration{"sample=1": time.Minute, "sample=1&for=10m": 10 * time.Minute} {
 			start := time.Now()
 			c := s.follow(t, query)
@@ -161,7 +162,7 @@ func TestTailLastsItsDuration(t *testing.T) {
 }
 
 func TestTailEndsAtItsLimit(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		c := s.follow(t, "sample=1&limit=4")
 		p.publish(10)
 		if decisions, dropped, end := linesOf(t, c); decisions != 4 || dropped != 0 || end != "limit" {
@@ -173,7 +174,7 @@ func TestTailEndsAtItsLimit(t *testing.T) {
 
 // What comes faster than it is read is dropped and counted.
 func TestTailOfFloodDrops(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		c := s.follow(t, "for=3s")
 		p.publish(3000)
 		decisions, dropped, end := linesOf(t, c)
@@ -186,12 +187,12 @@ func TestTailOfFloodDrops(t *testing.T) {
 
 // A reader that takes nothing loses its tail.
 func TestTailOfStalledReaderEnds(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		c := s.follow(t, "for=10m")
 		p.publish(100)
 		time.Sleep(linePatience + tailFlushEvery)
 		synctest.Wait()
-		if open := len(p.tails.All()); open != 0 {
+		if open := len(p.Tails.All()); open != 0 {
 			t.Errorf("tails = %d, want none", open)
 		}
 		_ = c.Close()
@@ -199,16 +200,16 @@ func TestTailOfStalledReaderEnds(t *testing.T) {
 }
 
 func TestTailEndsWithItsClient(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		c := s.follow(t, "for=10m")
-		if open := len(p.tails.All()); open != 1 {
+		if open := len(p.Tails.All()); open != 1 {
 			t.Fatalf("tails = %d, want 1", open)
 		}
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		synctest.Wait()
 		_ = c.Close()
 		synctest.Wait()
-		if open := len(p.tails.All()); open != 0 {
+		if open := len(p.Tails.All()); open != 0 {
 			t.Errorf("tails after the client has gone = %d, want none", open)
 		}
 	})
@@ -217,7 +218,7 @@ func TestTailEndsWithItsClient(t *testing.T) {
 // Caddy shuts an admin endpoint down at each reload, and waits for its requests. It waits for no
 // tail, and what was decided before is in it.
 func TestTailEndsWithItsServer(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		other := newPipeServer(p)
 		kept := other.follow(t, "for=1s")
 		first, second := s.follow(t, "sample=1"), s.follow(t, "outcome=denied")
@@ -242,7 +243,7 @@ func TestTailEndsWithItsServer(t *testing.T) {
 }
 
 func TestTailsAreBounded(t *testing.T) {
-	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		open := make([]net.Conn, maxTails)
 		for i := range open {
 			open[i] = s.follow(t, "")

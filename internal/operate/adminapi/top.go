@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
 // getTop answers GET /rate_limit/zones/{zone}/top.
-func getTop(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func getTop(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	query := r.URL.Query()
 	zone, err := zoneOf(c, r, query.Get("endpoint"))
 	if err != nil {
@@ -47,8 +49,30 @@ const (
 	topAgainAfter = 250 * time.Millisecond
 )
 
+// Top returns the keys that use a zone most, as those nodes tell that have answered already. Its error
+// is that the store does not answer.
+func (c *Running) Top(ctx context.Context, zone string, q *api.TopQuery) (*api.Top, error) {
+	view, fleet := usage.TopOf(zone), (*api.TopFleet)(nil)
+	if q.Fleet {
+		views := []topkeys.View{view}
+		tops, nodes, err := c.Store.Tops(ctx, zone)
+		if err != nil {
+			return nil, err
+		}
+		for _, top := range tops {
+			if other, err := topkeys.Decode(top); err == nil { // else it is of another version
+				views = append(views, other)
+			}
+		}
+		view, fleet = topkeys.MergeViews(views), &api.TopFleet{Nodes: nodes, Answered: len(views)}
+	}
+	top := c.Snapshot.Top(zone, q, &view)
+	top.Node, top.Fleet = c.Store.Node(), fleet
+	return top, nil
+}
+
 // topOf returns the keys that use a zone most. It waits for other nodes if it is about them.
-func topOf(ctx context.Context, c Running, zone string, q *api.TopQuery) (*api.Top, error) {
+func topOf(ctx context.Context, c *Running, zone string, q *api.TopQuery) (*api.Top, error) {
 	ctx, cancel := context.WithTimeout(ctx, topPatience)
 	defer cancel()
 	for {

@@ -1,15 +1,19 @@
 package adminapi
 
 import (
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/replay"
 )
 
 const exampleTry = `{"limit": "60/1m"}`
 
 // postTry answers POST /rate_limit/zones/{zone}/try.
-func postTry(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postTry(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body api.TryRequest
 	if err := readJSON(w, r, &body, exampleTry); err != nil {
 		return nil, err
@@ -18,5 +22,13 @@ func postTry(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return orMistake(c.Try(zone, &body))
+	used := usage.Find(zone)
+	if used == nil {
+		return orMistake(nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone))
+	}
+	t, err := replay.Try(used, c.PlacedLimits(zone), time.Now(), &body)
+	if err == nil {
+		t.Node, t.Nodes = c.Store.Node(), c.Store.Nodes()
+	}
+	return orMistake(t, err)
 }

@@ -52,7 +52,7 @@ func newChange(r *http.Request, note string) (c rules.Change, err error) {
 
 // update writes a version with change, in which apply has changed the document. If apply is nil,
 // there are only actions.
-func update(ctx context.Context, c Running, change rules.Change, apply func(*rules.Document) error) (
+func update(ctx context.Context, c *Running, change rules.Change, apply func(*rules.Document) error) (
 	*api.WrittenVersion, error,
 ) {
 	if apply != nil {
@@ -70,7 +70,7 @@ func update(ctx context.Context, c Running, change rules.Change, apply func(*rul
 			return nil
 		}
 	}
-	v, err := c.Watcher().Update(ctx, change)
+	v, err := c.Watcher.Update(ctx, change)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func update(ctx context.Context, c Running, change rules.Change, apply func(*rul
 }
 
 // updateFor is update for the client of r. Its errors are for rulesError.
-func updateFor(c Running, r *http.Request, note string, apply func(*rules.Document) error) (*api.WrittenVersion, error) {
+func updateFor(c *Running, r *http.Request, note string, apply func(*rules.Document) error) (*api.WrittenVersion, error) {
 	change, err := newChange(r, note)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 // getVersions answers GET /rate_limit/rules/versions.
-func getVersions(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func getVersions(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	before, err := queryInt(r, "before", 0, 1)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func getVersions(c Running, w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	limit = min(limit, api.MaxVersions)
-	versions, err := c.Watcher().Store().History(r.Context(), before, int(limit))
+	versions, err := c.Watcher.Store().History(r.Context(), before, int(limit))
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -44,7 +44,7 @@ func storeError(err error) error {
 }
 
 // versionOf returns the version that the path of r names.
-func versionOf(c Running, r *http.Request) (*rules.Version, error) {
+func versionOf(c *Running, r *http.Request) (*rules.Version, error) {
 	text := r.PathValue("number")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
@@ -54,8 +54,8 @@ func versionOf(c Running, r *http.Request) (*rules.Version, error) {
 }
 
 // numbered returns the version with a number. Version 0 has no rules.
-func numbered(ctx context.Context, c Running, number int64) (*rules.Version, error) {
-	v, err := c.Watcher().Version(ctx, number)
+func numbered(ctx context.Context, c *Running, number int64) (*rules.Version, error) {
+	v, err := c.Watcher.Version(ctx, number)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -63,7 +63,7 @@ func numbered(ctx context.Context, c Running, number int64) (*rules.Version, err
 }
 
 // getVersion answers GET /rate_limit/rules/versions/{number}.
-func getVersion(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func getVersion(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	v, err := versionOf(c, r)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func getVersion(c Running, w http.ResponseWriter, r *http.Request) (any, error) 
 
 // getRulesDiff answers GET /rate_limit/rules/diff. By default it compares the version in force with
 // the one before it.
-func getRulesDiff(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	latest := c.Watcher().Latest().Number
+func getRulesDiff(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
+	latest := c.Watcher.Latest().Number
 	to, err := queryInt(r, "to", latest, 0)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ type noteRequest struct {
 
 // postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version
 // with the rules of an older one. What the configuration has lost since does not prevent it.
-func postRollback(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func postRollback(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body noteRequest
 	if err := readJSON(w, r, &body, `{"note": "the launch is over"}`); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func postRollback(c Running, w http.ResponseWriter, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.Watcher().Rollback(r.Context(), old.Number, change)
+	v, err := c.Watcher.Rollback(r.Context(), old.Number, change)
 	if err != nil {
 		return nil, rulesError(err)
 	}

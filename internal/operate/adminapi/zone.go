@@ -7,7 +7,7 @@ import (
 )
 
 // getZones answers GET /rate_limit/zones.
-func getZones(c Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
+func getZones(c *Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
 	zones := []api.Zone{}
 	for _, name := range c.Schema().Zones() {
 		zones = append(zones, c.Zone(name))
@@ -16,7 +16,7 @@ func getZones(c Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
 }
 
 // getZone answers GET /rate_limit/zones/{zone}.
-func getZone(c Running, w http.ResponseWriter, r *http.Request) (any, error) {
+func getZone(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	zone, err := zoneOf(c, r, "")
 	if err != nil {
 		return nil, err

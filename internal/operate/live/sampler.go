@@ -13,7 +13,7 @@ import (
 
 // A sampler makes snapshots of a process. It remembers the counters of the last one.
 type sampler struct {
-	process adminapi.Process
+	process *adminapi.Process
 	counts  map[string]count
 	at      time.Time // zero: there is no snapshot yet
 }

@@ -11,7 +11,7 @@ import (
 
 // A Stream sends what happens in a process to its viewers.
 type Stream struct {
-	process adminapi.Process
+	process *adminapi.Process
 
 	mu      sync.Mutex // guards the fields below
 	viewers map[*Viewer]bool
@@ -22,7 +22,7 @@ type Stream struct {
 }
 
 // NewStream returns the stream of a process.
-func NewStream(process adminapi.Process) *Stream {
+func NewStream(process *adminapi.Process) *Stream {
 	return &Stream{process: process, viewers: make(map[*Viewer]bool)}
 }
 

@@ -14,15 +14,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
-// An idle process has no configuration.
-type idle struct{ adminapi.Process }
-
-func (idle) Running() adminapi.Running { return nil }
-func (idle) Starting() bool            { return false }
+// idle is a process whose configuration limits nothing.
+var idle = &adminapi.Process{
+	Running:  func() *adminapi.Running { return nil },
+	Starting: func() bool { return false },
+}
 
 // All viewers get the same bytes, and the goroutine ends with the last of them.
 func TestViewersShareSnapshots(t *testing.T) {
-	s := NewStream(idle{})
+	s := NewStream(idle)
 	ended := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Serve(w, r, r.URL.Path == "/changes", ended)

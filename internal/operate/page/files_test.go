@@ -86,11 +86,11 @@ func TestFileIsKept(t *testing.T) {
 	}
 }
 
-// A process whose configuration limits nothing.
-type idle struct{ adminapi.Process }
-
-func (idle) Running() adminapi.Running { return nil }
-func (idle) Starting() bool            { return false }
+// idle is a process whose configuration limits nothing.
+var idle = &adminapi.Process{
+	Running:  func() *adminapi.Running { return nil },
+	Starting: func() bool { return false },
+}
 
 func TestSiteRefuses(t *testing.T) {
 	const json = "application/json"
@@ -124,7 +124,7 @@ func TestSiteRefuses(t *testing.T) {
 			}
 		}
 		w := httptest.NewRecorder()
-		New(idle{}).Site(c.allowChanges).ServeHTTP(w, r)
+		New(idle).Site(c.allowChanges).ServeHTTP(w, r)
 		if w.Code != c.want {
 			t.Errorf("%s: %s %s = %d %s, want %d", c.what, c.method, c.path, w.Code, w.Body, c.want)
 		}

@@ -14,12 +14,12 @@ import (
 
 // A Page is the page of a process.
 type Page struct {
-	process adminapi.Process
+	process *adminapi.Process
 	stream  *live.Stream
 }
 
 // New returns the page of a process.
-func New(process adminapi.Process) *Page { return &Page{process, live.NewStream(process)} }
+func New(process *adminapi.Process) *Page { return &Page{process, live.NewStream(process)} }
 
 // Routes returns the routes of the page and of the admin API, for Caddy's admin endpoint.
 func (p *Page) Routes() []caddy.AdminRoute { return p.routes(true) }

@@ -90,16 +90,7 @@ func (s *Switch) Peek(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 // Describe describes the emergency that is on.
 func (s *Switch) Describe() api.Emergency { return s.active(time.Now()).describe() }
 
-// ParseLimit implements adminapi.EmergencySwitch.
-func (s *Switch) ParseLimit(text string) (string, error) {
-	limit, err := ParseLimit(text)
-	if err != nil {
-		return "", err
-	}
-	return limit.String(), nil
-}
-
-// Start implements adminapi.EmergencySwitch.
+// Start makes an emergency that of this node alone, and describes it. Its error is a mistake in that.
 func (s *Switch) Start(of *rules.Emergency) (api.Emergency, error) {
 	e, err := newEmergency(of)
 	if err == nil {
@@ -111,7 +102,8 @@ func (s *Switch) Start(of *rules.Emergency) (api.Emergency, error) {
 	return e.describe(), nil
 }
 
-// End implements adminapi.EmergencySwitch.
+// End ends the emergency of this node alone. It returns false if the emergency of the rules is on, which
+// it does not end.
 func (s *Switch) End(by string) bool {
 	e := s.current.Load()
 	if e != nil && e.rules != nil {
