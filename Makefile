@@ -5,6 +5,8 @@
 GO       ?= go
 FUZZTIME ?= 60s
 BENCHARGS ?=
+# Whether staticcheck reads the tests, too.
+LINTED_TESTS ?= true
 # Flags of go run ./fleet. Without any it takes half an hour. One minute takes, for example,
 # -only exact -window 1s -length 20s.
 FLEETARGS ?=
@@ -16,7 +18,7 @@ linted   := $(filter-out tools,$(modules))
 exchanges = $(CURDIR)/bin/exchanges
 # Compilers and linters take a fifth less processor time with fewer garbage collections. The tests
 # themselves have Go's default.
-build lint vuln fuzz alone unraced timed: export GOGC = 300
+build lint vuln fuzz compiled alone unraced timed: export GOGC = 300
 # The program that tests run. Each package would link its own otherwise.
 alone unraced timed clients page: export FLEETLIMIT_CADDY = $(CURDIR)/bin/caddy
 strict     = $(GO) run github.com/fleetlimit/fleetlimit/test/strict
@@ -99,25 +101,33 @@ upstreams: need-go ## Ask real upstreams which names and values they read as a k
 	mv bin/upstream_paths.txt internal/text/pathreading/testdata/upstream_paths.txt
 	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/text/pathreading
 
-verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium build alone ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium build ## Everything CI runs
+	@$(MAKE) --no-print-directory -j 2 alone idle
 	@$(MAKE) --no-print-directory -j 2 computed waiting
 
-# What computes runs beside what waits, and gives way to it.
+# What computes runs beside what waits, and gives way to it. The linters and the compiler may run beside
+# what runs alone, as they have the processors only while nothing else wants them.
+idle:
+	@$(if $(shell command -v chrt),chrt -i 0,nice -n 19) $(MAKE) --no-print-directory lint LINTED_TESTS=false vuln tidy compiled
+
+compiled: need-go need-cc
+	$(GO) build -race ./...
+
 computed:
-	@nice -n 19 $(MAKE) --no-print-directory lint vuln tidy
 	@$(MAKE) --no-print-directory unraced programs=2
 
 waiting:
-	@for target in timed bench-short clients; do $(MAKE) --no-print-directory $$target || exit 1; done
+	@for target in timed bench-test clients; do $(MAKE) --no-print-directory $$target || exit 1; done
 
-# In one workspace each linter reads Caddy once, not once for each module.
+# In one workspace each linter reads Caddy once, not once for each module. staticcheck takes seven times as
+# long with the tests, so CI leaves them out.
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
 	@set -e; work=$$(mktemp -d); trap 'rm -r "$$work"' EXIT; packages="$(linted:%=./%/...)"; \
 	tool() { $(GO) tool -modfile=tools/go.mod -n $$1; }; staticcheck=$$(tool staticcheck); deadcode=$$(tool deadcode); \
 	export GOWORK=$$work/go.work; $(GO) work init $(linted); \
 	echo "go vet, staticcheck, deadcode: $(linted)"; \
-	$(GO) vet $$packages; $$staticcheck $$packages; dead=$$($$deadcode -test $$packages); \
+	$(GO) vet $$packages; $$staticcheck -tests=$(LINTED_TESTS) $$packages; dead=$$($$deadcode -test $$packages); \
 	dead=$$(echo "$$dead" | grep -v 'unreachable func: Example' || true); \
 	[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }
 	lua/lint.sh
@@ -174,8 +184,11 @@ fmt: need-go ## Format the code, and apply go fix
 clean: ## Remove what was built
 	rm -rf bin
 
-bench-short: build need-redis need-postgres
-	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short && $(GO) run ./simulate -short && $(GO) run ./rules -short
+bench-test: need-go # what measures is tested; nothing is measured
+	cd bench && $(GO) test -vet=off ./...
+
+bench-short: build need-redis need-postgres bench-test ## Measure a little of each, in a minute
+	cd bench && $(GO) run ./fleet -short && $(GO) run ./simulate -short && $(GO) run ./rules -short
 
 tidy: need-go
 	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
@@ -206,4 +219,4 @@ need-chromium:
 	@test/page/need-chromium.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test alone unraced timed clients page openapi upstreams verify computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium
+.PHONY: help build run test alone unraced timed clients page openapi upstreams verify idle compiled computed waiting lint vuln fuzz fuzz-http fault model tune bench fmt clean bench-test bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium
