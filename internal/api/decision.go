@@ -24,6 +24,18 @@ var Outcomes = []string{
 	Admitted, Rejected, Degraded, Unavailable, Allowed, Denied, WouldReject, WouldDeny, Overloaded, Queued,
 }
 
+// The reasons of degraded and unavailable decisions: why the store did not decide.
+const (
+	CauseTimeout    = "timeout"           // it has not answered in time
+	CauseBreaker    = "breaker_open"      // it has not answered lately, so it was not asked
+	CauseConnection = "connection_failed" // a connection was refused, or broke
+	CausePrimary    = "no_primary"        // no server is known for the key
+	CauseQueue      = "queue_full"        // too many calls wait for it
+	CauseMemory     = "out_of_memory"     // it has no memory left
+	CauseClosed     = "closed"            // this node ends its connections
+	CauseOther      = "store_error"       // it has answered with another error
+)
+
 // A DecisionLine is a line of a tail. Exactly one of its members is set.
 type DecisionLine struct {
 	*Decision
@@ -55,7 +67,7 @@ type Decision struct {
 
 	Outcome string `json:"outcome"`
 	Source  string `json:"source,omitempty"`
-	Reason  string `json:"reason,omitempty"` // why it is allowed or denied
+	Reason  string `json:"reason,omitempty"` // why it is allowed or denied, or the store did not decide
 
 	Key     string `json:"key,omitempty"`
 	Base64  string `json:"key_base64,omitempty"`

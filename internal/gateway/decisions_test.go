@@ -71,7 +71,7 @@ func TestTailTellsEveryOutcome(t *testing.T) {
 		{"", `"limit": "block"`, scriptedStore{},
 			`"zone":"Z","outcome":"rejected","source":"store",` + ofK + `,"status":429,"wait":"24h0m0s","limit":0,"remaining":0`},
 		{"", `"limit": "5/1m", "on_outage": "open"`, scriptedStore{err: errStore},
-			`"zone":"Z","outcome":"degraded","source":"outage",` + ofK + `,"limit":5`},
+			`"zone":"Z","outcome":"degraded","source":"outage","reason":"store_error",` + ofK + `,"limit":5`},
 		{"", `"limit": "5/1m", "deny_keys": ["k"]`, scriptedStore{},
 			`"zone":"Z","outcome":"denied","reason":"denied_key",` + ofK + `,"status":403`},
 		{"", `"limit": "5/1m", "allow_keys": ["k"]`, scriptedStore{},

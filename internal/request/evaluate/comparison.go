@@ -18,7 +18,7 @@ func (e *Evaluation) takeComparisons() {
 			continue
 		}
 		e.decideShadows(e.comparisons[i:i+1], now)
-		if !c.result.Outage {
+		if c.result.Failure == nil {
 			c.result.Usage.Comparisons.Add(admitted, c.result.Decision.OK)
 		}
 	}
@@ -28,7 +28,7 @@ func (e *Evaluation) takeComparisons() {
 // It is not decided in an outage, and if another zone or too many requests at once reject the
 // request, which then counts in none.
 func (e *Evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
-	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, !r.Outage }
+	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, r.Failure == nil }
 	if e.denied != nil && e.denied.IsConcurrent() {
 		return false, false
 	}

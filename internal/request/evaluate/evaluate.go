@@ -188,7 +188,7 @@ func (e *Evaluation) take() error {
 	}
 	results := e.findDenied()
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
-	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
+	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Failure != nil) {
 		e.handler.Store.Note(now, failed)
 	}
 	if len(e.mayWait) > 0 {

@@ -169,7 +169,7 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 func (e *Evaluation) closeInOutage() {
 	results := e.results()
 	for i := range results {
-		if r := &results[i]; r.Outage && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
+		if r := &results[i]; r.Failure != nil && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
 			r.Decision.OK, r.Decision.RetryAt = false, r.Decision.At+limiter.Instant(time.Second/time.Microsecond)
 		}
 	}

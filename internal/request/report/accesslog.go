@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
@@ -78,8 +79,10 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	if r.Waited > 0 {
 		field.AddDuration("waited", r.Waited)
 	}
-	if !r.Outage {
+	if r.Failure == nil {
 		field.AddInt64("remaining", r.Remaining())
+	} else {
+		field.AddString("reason", stores.Cause(r.Failure))
 	}
 	return nil
 }

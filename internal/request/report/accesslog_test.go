@@ -21,7 +21,7 @@ func TestAccessLogField(t *testing.T) {
 	}
 	outage := result("c", -1)
 	outage.Counters, outage.Cost = new(usage.Counters), 5
-	outage.Outage, outage.Decision.Source = true, limiter.FromLate
+	outage.Failure, outage.Decision.Source = limiter.ErrLate, limiter.FromLate
 	denied := result("d", 0)
 	denied.Decision.OK = false
 	timed := result("e", 7)
@@ -37,7 +37,7 @@ func TestAccessLogField(t *testing.T) {
 		{"the instant", response.State{Results: []response.Result{timed}},
 			"map[rate_limit:map[at:1700000000250000 decision:admitted endpoint:/v1/* remaining:7 source:lease tier:pro zone:e]]"},
 		{"outage", response.State{Results: []response.Result{result("a", 0), outage}, Keys: []response.KeyText{{Zone: outage.Usage, Text: "k"}}},
-			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 source:late zone:c]]"},
+			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 reason:timeout source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
 			"map[rate_limit:map[decision:rejected endpoint:/v1/* remaining:0 source:lease tier:pro zone:d]]"},
 		{"denied", response.State{Exceeded: "a", Keys: []response.KeyText{{Zone: &usage.Zone{Name: "a"}, Text: "k"}}, Refusal: &response.Refusal{Reason: "denied_key"}},

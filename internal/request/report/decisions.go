@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
@@ -117,7 +118,7 @@ func (d *Decision) describe(withKey bool) *api.Decision {
 		if r.Cost > 1 {
 			told.Cost = r.Cost
 		}
-		if !r.Outage || remaining >= 0 {
+		if r.Failure == nil || remaining >= 0 {
 			told.Remaining = &remaining
 		}
 		if !r.Decision.OK {
@@ -125,6 +126,9 @@ func (d *Decision) describe(withKey bool) *api.Decision {
 		}
 		told.Waited = api.Wait(r.Waited)
 		told.Source = r.Decision.Source.String()
+		if r.Failure != nil {
+			told.Reason = stores.Cause(r.Failure)
+		}
 	}
 	return told
 }

@@ -12,7 +12,7 @@ func OutcomeOf(r *response.Result) string {
 		return api.Unavailable
 	case !r.Decision.OK:
 		return api.Rejected
-	case r.Outage:
+	case r.Failure != nil:
 		return api.Degraded
 	case r.IsQueued():
 		return api.Queued

@@ -40,7 +40,7 @@ func TestOutcomeOfSpan(t *testing.T) {
 		"admitted":   result(response.Result{Decision: limiter.Decision{OK: true}}),
 		"queued":     result(response.Result{Decision: limiter.Decision{OK: true}, Waited: time.Second}),
 		"rejected":   result(response.Result{}),
-		"degraded":   result(response.Result{Decision: limiter.Decision{OK: true}, Outage: true}),
+		"degraded":   result(response.Result{Decision: limiter.Decision{OK: true}, Failure: limiter.ErrLate}),
 		"denied":     {Refusal: &response.Refusal{Status: 403}},
 		"overloaded": {Refusal: &response.Refusal{Status: 503}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
@@ -29,7 +30,9 @@ func AddToSpan(r *http.Request, s *response.State) {
 		attributes.add("rule", d.Policy.LimitText())
 		attributes.add("endpoint", d.Counters.Endpoint)
 		attributes.add("tier", d.Counters.Tier)
-		if !d.Outage {
+		if d.Failure != nil {
+			attributes.add("reason", stores.Cause(d.Failure))
+		} else {
 			attributes = append(attributes, attribute.Int64(attributePrefix+"remaining", d.Remaining()))
 		}
 	}

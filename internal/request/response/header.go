@@ -95,9 +95,9 @@ func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 			b = strconv.AppendInt(b, shown.Decision.Limit, 10)
 		case i == xRemaining:
 			b = strconv.AppendInt(b, shown.Remaining(), 10)
-		case i == xReset && !shown.Outage: // else the reset is unknown
+		case i == xReset && shown.Failure == nil: // else the reset is unknown
 			b = strconv.AppendInt(b, shown.Decision.ResetAt.Unix(), 10)
-		case i == xPolicy && shown.Outage:
+		case i == xPolicy && shown.Failure != nil:
 			b = append(b, degraded...)
 		}
 		ends[i] = len(b)
@@ -122,7 +122,7 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 	start := len(b)
 	for i := range results {
 		r := &results[i]
-		if !r.Settings.has(draftHeaders) || header == draftRateLimit && r.Outage {
+		if !r.Settings.has(draftHeaders) || header == draftRateLimit && r.Failure != nil {
 			continue
 		}
 		if len(b) > start {

@@ -70,7 +70,7 @@ func TestHeaderValues(t *testing.T) {
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=1;t=5`,
 		}},
 		{"two zones, one in an outage", []Result{
-			{Policy: a, Decision: uncounted, Settings: both, Outage: true}, {Policy: b, Decision: admitted, Settings: both},
+			{Policy: a, Decision: uncounted, Settings: both, Failure: limiter.ErrLate}, {Policy: b, Decision: admitted, Settings: both},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "-1", "X-Ratelimit-Policy": "degraded",
 			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"b";r=7;t=18`,

@@ -178,7 +178,7 @@ func (r *Result) appendMessage(b []byte) []byte {
 	b = append(b, r.ruleTexts().message...)
 	if r.Cost > 1 || r.Reserves != "" {
 		b = fmt.Appendf(b, string(cmp.Or(r.Reserves, countsAs)), r.Cost)
-		if !r.Outage {
+		if r.Failure == nil {
 			b = fmt.Appendf(b, ", with %d left", r.Remaining())
 		}
 	}
@@ -190,7 +190,7 @@ func (r *Result) appendRetry(b []byte, retry int64) []byte {
 	b = strconv.AppendInt(append(b, `"retry_after_seconds":`...), retry, 10)
 	if r.Cost > 1 {
 		b = strconv.AppendInt(append(b, `,"cost":`...), r.Cost, 10)
-		if !r.Outage {
+		if r.Failure == nil {
 			b = strconv.AppendInt(append(b, `,"remaining":`...), r.Remaining(), 10)
 		}
 	}

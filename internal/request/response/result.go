@@ -21,7 +21,7 @@ type Result struct {
 	Decision limiter.Decision
 	Settings *Settings     // of the handler; nil: no response is about the result
 	Waited   time.Duration // for its turn
-	Outage   bool          // the store did not decide: decision is by on_outage
+	Failure  error         // why the store did not decide, so that decision is by on_outage; nil if it did
 
 	UnknownTier string // that the request has, if the zone has no such tier
 }
@@ -31,7 +31,7 @@ type Result struct {
 // the store has a clock of its own.
 func (r *Result) Decide(take *limiter.Take, now limiter.Instant) {
 	r.Decision = take.Decision
-	if r.Outage = take.Err != nil; r.Outage {
+	if r.Failure = take.Err; r.Failure != nil {
 		if !r.Decision.Source.WithoutStore() {
 			r.Decision = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.Policy.Capacity()}
 		}
@@ -44,7 +44,7 @@ func (r *Result) Decide(take *limiter.Take, now limiter.Instant) {
 // answered. now is by the wall clock, as in Decide.
 func (r *Result) DecideConcurrent(d limiter.Decision, err error, now limiter.Instant) {
 	r.Decision = d
-	if r.Outage = err != nil; r.Outage {
+	if r.Failure = err; r.Failure != nil {
 		r.Decision.Remaining = -1
 	}
 	r.Decision.Rebase(now)
@@ -100,7 +100,7 @@ func (r *Result) BoundedWait() time.Duration {
 
 // Unavailable reports whether the request is rejected because its count is not available.
 func (r *Result) Unavailable() bool {
-	return r.Outage && !r.Decision.OK && r.Policy.onOutage() == limiter.OutageClosed
+	return r.Failure != nil && !r.Decision.OK && r.Policy.onOutage() == limiter.OutageClosed
 }
 
 // Status returns the status of the response to a request that r rejects.

@@ -169,13 +169,13 @@ var resultValues = map[string]func(*Result) string{
 	".limit":     func(r *Result) string { return strconv.FormatInt(r.Decision.Limit, 10) },
 	".remaining": func(r *Result) string { return strconv.FormatInt(r.Remaining(), 10) },
 	".reset": func(r *Result) string {
-		if r.Outage {
+		if r.Failure != nil {
 			return ""
 		}
 		return strconv.FormatInt(r.Decision.ResetAt.Unix(), 10)
 	},
 	".source": func(r *Result) string {
-		if r.Outage {
+		if r.Failure != nil {
 			return degraded
 		}
 		return r.Decision.Source.String()

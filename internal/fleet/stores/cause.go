@@ -1,0 +1,40 @@
+package stores
+
+import (
+	"errors"
+	"net"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// causes are the words for errors of stores. An error of a breaker wraps the error that has opened it, so
+// it comes first.
+var causes = []struct {
+	err  error
+	word string
+}{
+	{redisconn.ErrOpen, api.CauseBreaker},
+	{redisconn.ErrMemory, api.CauseMemory},
+	{redisconn.ErrBusy, api.CauseQueue},
+	{redisconn.ErrNoPrimary, api.CausePrimary},
+	{redisconn.ErrTimeout, api.CauseTimeout},
+	{lease.ErrTimeout, api.CauseTimeout},
+	{limiter.ErrLate, api.CauseTimeout},
+	{redisconn.ErrClosed, api.CauseClosed},
+}
+
+// Cause returns the word for why a store has not decided a take, which is err.
+func Cause(err error) string {
+	for _, c := range causes {
+		if errors.Is(err, c.err) {
+			return c.word
+		}
+	}
+	if errors.As(err, new(net.Error)) {
+		return api.CauseConnection
+	}
+	return api.CauseOther
+}
