@@ -29,22 +29,53 @@ const (
 // MaxSubWindows bounds Algorithm.SubWindows.
 const MaxSubWindows = 1000
 
-var kindNames = [...]string{"token_bucket", "sliding_window_log", "sliding_window", "fixed_window"}
+// algorithms are what is peculiar to each kind. The methods of rules and counts look it up here.
+var algorithms = [...]struct {
+	name       string
+	calculator calculator // nil for the log, which is a Count of its own
+
+	// divisor returns the part of what is left that nodes get at once beyond their need: one in so
+	// many events. See LeaseRequest.Divisor.
+	divisor func(nodes int64) int64
+
+	// leaseSlot returns the length of the slots in which leases expire, in µs, or 0 if a slot would be
+	// too short. It is nil if leases expire with the windows.
+	leaseSlot func(r *Rule) int64
+}{
+	TokenBucket: {
+		name: "token_bucket", calculator: bucketCalculator{},
+		divisor: func(nodes int64) int64 { return bucketDivisor * nodes }, leaseSlot: (*Rule).partSlot,
+	},
+	SlidingWindowLog: {
+		name:    "sliding_window_log",
+		divisor: func(nodes int64) int64 { return logDivisor * nodes }, leaseSlot: (*Rule).logSlot,
+	},
+	SlidingWindow: {name: "sliding_window", calculator: slidingCalculator{}, divisor: divisorOfWindow},
+	FixedWindow:   {name: "fixed_window", calculator: fixedCalculator{}, divisor: divisorOfWindow},
+}
+
+// kindNames are the names of all kinds.
+func kindNames() (names []string) {
+	for _, a := range algorithms {
+		names = append(names, a.name)
+	}
+	return names
+}
 
 // String returns the name of k in configurations.
 func (k Kind) String() string {
-	if int(k) >= len(kindNames) {
+	if int(k) >= len(algorithms) {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
-	return kindNames[k]
+	return algorithms[k].name
 }
 
 // ParseKind returns the kind with this name in configurations.
 func ParseKind(name string) (Kind, error) {
-	if k := slices.Index(kindNames[:], name); k >= 0 {
+	if k := slices.Index(kindNames(), name); k >= 0 {
 		return Kind(k), nil
 	}
-	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames)
+	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames())
 }
 
 // CountBytes returns the most bytes that a count takes in memory whose limit allows so many events.
@@ -60,7 +91,7 @@ func (a Algorithm) CountBytes(events int64) int64 {
 // Validate returns an error that names the field and its bounds when a cannot be used.
 func (a Algorithm) Validate() error {
 	switch {
-	case int(a.Kind) >= len(kindNames):
+	case int(a.Kind) >= len(algorithms):
 		return fmt.Errorf("limiter: unknown algorithm %v", a.Kind)
 	case a.Kind != SlidingWindow && a.SubWindows != 0:
 		return fmt.Errorf("limiter: %v has no sub-windows, use sliding_window", a.Kind)

@@ -61,3 +61,41 @@ func (f *fixedWindow) refund(r *Rule, now, taken Instant, cost int64) {
 		f.used = max(0, f.used-cost)
 	}
 }
+
+// fixedCalculator is the calculator of fixed windows.
+type fixedCalculator struct{}
+
+func (fixedCalculator) size(Algorithm) int { return 4 }
+
+func (fixedCalculator) follow(s State, r *Rule, now Instant) {
+	if f := fixedWindowIn(s); f.advance(r, now) {
+		f.save(s)
+	}
+}
+
+func (fixedCalculator) refund(s State, r *Rule, now Instant, seen Events, cost int64) {
+	f := fixedWindowIn(s)
+	f.refund(r, now, seen.At, cost)
+	f.save(s)
+}
+
+func (fixedCalculator) charge(s State, r *Rule, now Instant, cost int64) {
+	f := fixedWindowIn(s)
+	f.advance(r, now)
+	f.used += chargeable(f.used, cost)
+	f.save(s)
+}
+
+func (fixedCalculator) inspect(s State, r *Rule, now Instant) CountState {
+	var d Decision
+	f := fixedWindowIn(s)
+	f.take(&d, r, now, 1, false)
+	return stateOf(d, f.used)
+}
+
+func (fixedCalculator) addQuota(s State, r *Rule, now Instant, events int64) {
+	f := fixedWindowIn(s)
+	f.advance(r, now)
+	f.used = max(0, f.used-events)
+	f.save(s)
+}

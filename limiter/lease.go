@@ -20,17 +20,18 @@ const (
 
 // leaseSlot is LeaseSlot for a rule that is being made.
 func (r *Rule) leaseSlot() int64 {
-	var slot int64
-	switch r.Algorithm.Kind {
-	case TokenBucket:
-		return r.partSlot()
-	case SlidingWindowLog:
-		slot = min(r.window/logSlots, maxLease)
+	if slotOf := algorithms[r.Algorithm.Kind].leaseSlot; slotOf != nil {
+		return slotOf(r)
 	}
-	if slot < minSlot {
-		return 0
+	return 0
+}
+
+// logSlot is leaseSlot for a log.
+func (r *Rule) logSlot() int64 {
+	if slot := min(r.window/logSlots, maxLease); slot >= minSlot {
+		return slot
 	}
-	return slot
+	return 0
 }
 
 // LeaseSlot returns the length of the slots of time by which a store accounts for open leases, in
@@ -39,13 +40,8 @@ func (r *Rule) LeaseSlot() int64 { return r.slot }
 
 // Leases reports whether nodes may lease events under r.
 func (r *Rule) Leases() bool {
-	switch {
-	case r.Strict:
-		return false
-	case r.Algorithm.Kind == TokenBucket, r.Algorithm.Kind == SlidingWindowLog:
-		return r.slot > 0
-	}
-	return true
+	inSlots := algorithms[r.Algorithm.Kind].leaseSlot != nil
+	return !r.Strict && (r.slot > 0 || !inSlots)
 }
 
 // LeaseTime returns how long a lease usually lasts, in µs. A lease of a slot lasts to the end of

@@ -148,15 +148,11 @@ const (
 // Divisor returns the part of what is left that is granted for Want: one in Divisor events. It
 // grows with the number of nodes, as each may hold as much when all traffic moves to another one.
 func (l *LeaseRequest) Divisor() int64 {
-	nodes := int64(max(1, l.Nodes))
-	switch l.Rule.Algorithm.Kind {
-	case SlidingWindowLog:
-		return min(logDivisor*nodes, maxDivisor)
-	case TokenBucket:
-		return min(bucketDivisor*nodes, maxDivisor)
-	}
-	return min(max(windowDivisor, windowDivisor*nodes-1), maxDivisor)
+	return min(algorithms[l.Rule.Algorithm.Kind].divisor(int64(max(1, l.Nodes))), maxDivisor)
 }
+
+// divisorOfWindow is the divisor of both algorithms that count in windows.
+func divisorOfWindow(nodes int64) int64 { return max(windowDivisor, windowDivisor*nodes-1) }
 
 // maxJitter bounds Jitter, in µs: a take that could be allowed again is denied for so long.
 const maxJitter = 5_000

@@ -181,3 +181,57 @@ func (w *slidingWindow) addQuota(events int64) {
 		w.counts[oldest] = min(w.counts[oldest], mulDiv(left, w.sub, w.sub-int64(w.at-w.start)))
 	}
 }
+
+// slidingCalculator is the calculator of sliding windows with sub-windows.
+type slidingCalculator struct{}
+
+func (slidingCalculator) size(a Algorithm) int { return slidingNumbers + max(1, a.SubWindows) + 1 }
+
+// takeSliding is take for a sliding window. It works on a copy of the state, which is on the stack.
+func (s State) takeSliding(d *Decision, r *Rule, now Instant, cost int64, consume bool) {
+	var room [72]int64
+	written := append(State(room[:0]), s...)
+	w := slidingWindowIn(written)
+	if w.take(d, r, now, cost, consume) && consume {
+		w.save(written)
+		copy(s, written)
+	}
+}
+
+func (slidingCalculator) follow(s State, r *Rule, now Instant) {
+	if w := slidingWindowIn(s); w.moves(r, now) {
+		w.advance(r, now)
+		w.save(s)
+	}
+}
+
+func (slidingCalculator) refund(s State, r *Rule, now Instant, seen Events, cost int64) {
+	w := slidingWindowIn(s)
+	w.refund(r, now, seen.At, cost)
+	w.save(s)
+}
+
+func (slidingCalculator) charge(s State, r *Rule, now Instant, cost int64) {
+	w := slidingWindowIn(s)
+	w.advance(r, now)
+	cost = chargeable(w.used(), cost)
+	w.counts[w.cur] += cost
+	w.full += cost
+	w.save(s)
+}
+
+// inspect works on a copy, too, because it changes the counts.
+func (slidingCalculator) inspect(s State, r *Rule, now Instant) CountState {
+	var d Decision
+	var room [24]int64
+	w := slidingWindowIn(append(State(room[:0]), s...))
+	w.take(&d, r, now, 1, false)
+	return stateOf(d, w.used())
+}
+
+func (slidingCalculator) addQuota(s State, r *Rule, now Instant, events int64) {
+	w := slidingWindowIn(s)
+	w.advance(r, now)
+	w.addQuota(events)
+	w.save(s)
+}

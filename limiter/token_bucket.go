@@ -247,3 +247,43 @@ func (b *tokenBucket) addQuota(r *Rule, events int64) {
 	}
 	b.noteScarcity(r)
 }
+
+// bucketCalculator is the calculator of token buckets.
+type bucketCalculator struct{}
+
+func (bucketCalculator) size(Algorithm) int { return 4 }
+
+func (bucketCalculator) follow(s State, r *Rule, now Instant) {
+	if b := bucketIn(r, s); b.advance(r, now) {
+		b.save(r, s)
+	}
+}
+
+func (bucketCalculator) refund(s State, r *Rule, now Instant, seen Events, cost int64) {
+	b := bucketIn(r, s)
+	b.advance(r, now)
+	b.undo(r, Events{seen.At, cost}, max(cost, seen.N))
+	b.save(r, s)
+}
+
+func (bucketCalculator) charge(s State, r *Rule, now Instant, cost int64) {
+	b := bucketIn(r, s)
+	b.advance(r, now)
+	b.charge(r, cost)
+	b.save(r, s)
+}
+
+func (bucketCalculator) inspect(s State, r *Rule, now Instant) CountState {
+	var d Decision
+	b := bucketIn(r, s)
+	b.take(&d, r, now, 1, false)
+	return stateOf(d, b.missing)
+}
+
+func (bucketCalculator) addQuota(s State, r *Rule, now Instant, events int64) {
+	b := bucketIn(r, s)
+	if b.advance(r, now); b.missing > 0 {
+		b.addQuota(r, events)
+		b.save(r, s)
+	}
+}
