@@ -74,7 +74,9 @@ func (s State) Charge(r *Rule, now Instant, cost int64) { r.calculator().charge(
 func (s State) Inspect(r *Rule, now Instant) CountState { return r.calculator().inspect(s, r, now) }
 
 // AddQuota implements [Count].
-func (s State) AddQuota(r *Rule, now Instant, events int64) { r.calculator().addQuota(s, r, now, events) }
+func (s State) AddQuota(r *Rule, now Instant, events int64) {
+	r.calculator().addQuota(s, r, now, events)
+}
 
 // chargeable returns how many of cost events can be consumed besides those that are used.
 func chargeable(used, cost int64) int64 { return max(0, min(cost, maxConsumed-used)) }
