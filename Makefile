@@ -18,9 +18,9 @@ linted   := $(filter-out tools,$(modules))
 exchanges = $(CURDIR)/bin/exchanges
 # Compilers and linters take a fifth less processor time with fewer garbage collections. The tests
 # themselves have Go's default.
-build lint vuln fuzz compiled alone unraced browsed timed: export GOGC = 300
+build lint vuln fuzz compiled alone unraced timed: export GOGC = 300
 # The program that tests run. Each package would link its own otherwise.
-alone unraced browsed timed clients page: export FLEETLIMIT_CADDY = $(CURDIR)/bin/caddy
+alone unraced timed clients page: export FLEETLIMIT_CADDY = $(CURDIR)/bin/caddy
 strict     = $(GO) run github.com/fleetlimit/fleetlimit/test/strict
 once       = -vet=off -count=1
 flags      = $(once) -exec 'env -u GOGC'
@@ -63,11 +63,7 @@ run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
 test: build need-cc need-redis need-postgres need-prometheus need-chromium alone ## Run every test, most under the race detector; a skipped test fails
-	@$(MAKE) --no-print-directory -j 2 beside timed
-
-# What runs beside the longest tests, one after the other.
-beside:
-	@for target in unraced browsed; do $(MAKE) --no-print-directory $$target || exit 1; done
+	@$(MAKE) --no-print-directory -j 2 unraced timed
 
 alone: # these load a gateway, compare rates or tell when an alert fires, so nothing runs beside them
 	$(strict) $(flags) -p 1 -run '^Test($(alone))' ./test/attack ./sim/fleet
@@ -76,14 +72,11 @@ alone: # these load a gateway, compare rates or tell when an alert fires, so not
 unraced: # these only compute, so they take what time others leave
 	nice $(strict) $(flags) -p $(programs) -timeout 1h -run '^($(unraced)|$(seeded))' $(filter-out $(unwatched:=/),$(computing))
 
-# The operator's page, in Chromium.
-browsed:
-	cd test/page && $(strict) $(flags) -shuffle=on .
-
 timed:
 	$(strict) -must-run '$(unwatched)' $(flags) -p 4 -shuffle=on $(unwatched)
 	FLEETLIMIT_EXCHANGES=$(exchanges) $(strict) -must-run '$(slow)' $(race) -p 4 -skip '^($(unraced)|TestRealFleet)' -shuffle=on $(watched)
 	cd test/openapi && $(GO) test $(once) . -exchanges $(exchanges)
+	cd test/page && $(strict) $(flags) -shuffle=on .
 
 clients: build ## Talk to Caddy with clients that people use, check the dashboard; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
@@ -110,7 +103,7 @@ upstreams: need-go ## Ask real upstreams which names and values they read as a k
 
 verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium build ## Everything CI runs
 	@$(MAKE) --no-print-directory -j 2 alone idle
-	@$(MAKE) --no-print-directory -j 2 computed timed
+	@$(MAKE) --no-print-directory -j 2 computed waiting
 
 # What computes runs beside what waits, and gives way to it. The linters and the compiler may run beside
 # what runs alone, as they have the processors only while nothing else wants them.
@@ -121,7 +114,10 @@ compiled: need-go need-cc
 	$(GO) build -race ./...
 
 computed:
-	@for target in "beside programs=2" bench-test clients; do $(MAKE) --no-print-directory $$target || exit 1; done
+	@for target in "unraced programs=2" bench-test; do $(MAKE) --no-print-directory $$target || exit 1; done
+
+waiting:
+	@for target in timed clients; do $(MAKE) --no-print-directory $$target || exit 1; done
 
 # In one workspace each linter reads Caddy once, not once for each module. staticcheck takes seven times as
 # long with the tests, so CI leaves them out.
@@ -226,4 +222,4 @@ need-chromium:
 	@test/page/need-chromium.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test alone unraced browsed beside timed clients page openapi upstreams verify idle compiled computed lint vuln fuzz fuzz-http fault model tune bench size fmt clean bench-test bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium
+.PHONY: help build run test alone unraced timed clients page openapi upstreams verify idle compiled computed waiting lint vuln fuzz fuzz-http fault model tune bench size fmt clean bench-test bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium

@@ -101,8 +101,8 @@ var methodsAndPath = regexp.MustCompile(`^([A-Za-z,|]+):? *(/.*)$`)
 func spelledMethods(text string) string {
 	methods := strings.FieldsFunc(strings.ToUpper(text), func(c rune) bool { return strings.ContainsRune(",|;:& ", c) })
 	for _, m := range methods {
-		doubt, err := httpmethod.Check(m)
-		if lower := strings.ToUpper(text) != text; err != nil && lower || doubt != "" && lower {
+		warning, err := httpmethod.Check(m)
+		if lower := strings.ToUpper(text) != text; err != nil && lower || warning != "" && lower {
 			return ""
 		}
 	}
@@ -115,13 +115,13 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 		return nil
 	}
 	method := strings.ToUpper(args[0])
-	doubt, notMethod := httpmethod.Check(method)
+	warning, notMethod := httpmethod.Check(method)
 	switch {
 	case pathpattern.Starts(args[0]):
 		return p.Errf("an endpoint has one path: use one `endpoint` for each, and no method for all methods")
 	case args[0] == "limit":
 		return p.Errf("unexpected %q: use the rate without it, or a block with `limit <rate>`", args[0])
-	case notMethod == nil && doubt == "":
+	case notMethod == nil && warning == "":
 		return p.Errf("the methods come before the path: use `endpoint %s %s`", method, e.Path)
 	}
 	if e.Limit, args, err = cutRate(args); err != nil {

@@ -18,7 +18,7 @@
 //	word.go                settings that have few values, and what people write instead of those
 //	legacy.go              zones in the syntax of caddy-ratelimit
 //	definition.go          which zones are the same, and which are uses of another
-//	doubts.go              settings that have no effect, or a high price
+//	warnings.go            settings that have no effect, or a high price
 //	redis.go               where the counts are; breaker.go is when requests stop waiting for it
 //	translated.go          prefixes of addresses that a translator writes
 //	rulestore.go           where rules are; decisionlog.go is where decisions are recorded

@@ -59,8 +59,8 @@ func newAside(r *Rule, n int64) aside {
 
 func (a aside) events() int64 { return int64(a & maxConsumed) }
 
-// under reports whether the events are set aside under the limit of r.
-func (a aside) under(r *Rule) bool {
+// isUnder reports whether the events are set aside under the limit of r.
+func (a aside) isUnder(r *Rule) bool {
 	return int64(a>>asideBits)&(1<<capacityBits-1) == r.capacity&(1<<capacityBits-1)
 }
 
@@ -69,8 +69,8 @@ func (a aside) asCharged(r *Rule) aside {
 	return charged | aside(r.capacity&(1<<capacityBits-1)<<asideBits|a.events())
 }
 
-// less returns a without n of its events.
-func (a aside) less(r *Rule, n int64) aside {
+// minus returns a without n of its events.
+func (a aside) minus(r *Rule, n int64) aside {
 	if a < 0 {
 		return a - aside(n)
 	}
@@ -122,7 +122,7 @@ func (b *tokenBucket) noteScarcity(r *Rule) {
 // advance accounts for the time up to now, and reports whether the clock was set back. Then nothing
 // accrues.
 func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
-	if b.aside != 0 && !b.aside.under(r) {
+	if b.aside != 0 && !b.aside.isUnder(r) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
 		b.aside = 0
 	}
@@ -229,7 +229,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	}
 	if back := min(before-b.missing, b.aside.events()); back > 0 && before > r.capacity {
 		b.missing += back
-		b.aside = b.aside.less(r, back)
+		b.aside = b.aside.minus(r, back)
 	}
 	if b.missing <= 0 {
 		b.missing, b.part = 0, 0

@@ -120,7 +120,7 @@ func (w *Watcher) exchangeWithCopy() error {
 
 // continues reports whether v may have come after an older version, or is the same.
 func (v *Version) continues(older *Version) bool {
-	return older.Number == 0 || v.is(older) || v.Lineage == older.Lineage && v.Number > older.Number
+	return older.Number == 0 || v.equals(older) || v.Lineage == older.Lineage && v.Number > older.Number
 }
 
 // copyVersions gives to the versions that from has and to lacks, the newest first, so that the

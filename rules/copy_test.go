@@ -22,7 +22,7 @@ func numbered(lineage string, first, last int64) (all []*Version) {
 func wantVersions(t *testing.T, what string, s *fakeStore, want []*Version) {
 	t.Helper()
 	s.set(func() {
-		if !slices.EqualFunc(s.versions, want, (*Version).is) {
+		if !slices.EqualFunc(s.versions, want, (*Version).equals) {
 			t.Errorf("%s has %d versions, want %d of the same", what, len(s.versions), len(want))
 		}
 	})

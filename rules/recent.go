@@ -61,11 +61,11 @@ func zonesOf(d *Document, patched map[string]*Zone) map[string]*Zone {
 	return zones
 }
 
-// of returns the change of a version, nil if it is not remembered.
-func (r *recentChanges) of(v *Version) *recentChange {
+// changeOf returns the change of a version, nil if it is not remembered.
+func (r *recentChanges) changeOf(v *Version) *recentChange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c := r.byNumber[v.Number]; c != nil && c.version.is(v) {
+	if c := r.byNumber[v.Number]; c != nil && c.version.equals(v) {
 		return c
 	}
 	return nil

@@ -59,7 +59,7 @@ type timelineReader struct {
 
 // read returns what the next version did. It reads documents only if it has to.
 func (r *timelineReader) read(ctx context.Context, v *Version) ([]Touch, error) {
-	if c := r.watcher.recent.of(v); c != nil {
+	if c := r.watcher.recent.changeOf(v); c != nil {
 		r.document = nil
 		return r.subject.touches(v, c.before, c.after), nil
 	}

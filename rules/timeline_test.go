@@ -136,7 +136,7 @@ func TestRecentChangesAreBounded(t *testing.T) {
 		r.note(v(i, new(Document)), v(i+1, small))
 	}
 	r.note(v(mostRecent+10, small), v(mostRecent+11, large))
-	if len(r.byNumber) != mostRecent || r.of(v(mostRecent+11, nil)) != nil || r.of(v(mostRecent+10, nil)) == nil || r.of(v(10, nil)) != nil {
+	if len(r.byNumber) != mostRecent || r.changeOf(v(mostRecent+11, nil)) != nil || r.changeOf(v(mostRecent+10, nil)) == nil || r.changeOf(v(10, nil)) != nil {
 		t.Errorf("changes = %d, want %d, the newest small ones", len(r.byNumber), mostRecent)
 	}
 }

@@ -102,7 +102,7 @@ func (w *Watcher) next(known *Version, c Change) (*Written, error) {
 // written reports whether the store has v although Write has failed: the answer may have been lost.
 func (w *Watcher) written(ctx context.Context, v *Version) bool {
 	newest, err := w.store.Latest(ctx)
-	return err == nil && newest.is(v)
+	return err == nil && newest.equals(v)
 }
 
 // Rollback writes a version with the document of an older one. It is an Update: see there. Version

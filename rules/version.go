@@ -100,8 +100,8 @@ type Store interface {
 	Close() error
 }
 
-// is reports whether two versions are the same one.
-func (v *Version) is(other *Version) bool {
+// equals reports whether two versions are the same one.
+func (v *Version) equals(other *Version) bool {
 	return v.Number == other.Number && v.Lineage == other.Lineage && v.Time.Equal(other.Time) &&
 		v.Author == other.Author && v.Note == other.Note
 }

@@ -303,7 +303,7 @@ func (w *Watcher) follow(ctx context.Context, newest *Version) error {
 	switch {
 	case !w.isLoaded():
 		t.Incomplete = newest.Number > 0 // this node may have run for long
-	case newest.is(known):
+	case newest.equals(known):
 		return nil
 	default:
 		var err error
@@ -337,7 +337,7 @@ func (w *Watcher) missed(ctx context.Context, known, newest *Version) (actions [
 			return actions, true, nil
 		}
 		if number == known.Number {
-			return actions, !v.is(known), nil
+			return actions, !v.equals(known), nil
 		}
 		actions = append(v.Actions[:len(v.Actions):len(v.Actions)], actions...)
 	}

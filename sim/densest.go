@@ -21,7 +21,7 @@ type point struct{ x, y int64 }
 // slope is the steepness of a line: rise over run, run > 0.
 type slope struct{ rise, run int64 }
 
-func (p point) to(q point) slope { return slope{q.y - p.y, q.x - p.x} }
+func (p point) slopeTo(q point) slope { return slope{q.y - p.y, q.x - p.x} }
 
 // steeper reports whether s is steeper than t.
 func (s slope) steeper(t slope) bool {
@@ -37,15 +37,15 @@ func (d *densest) add(at, cost, window int64) {
 	end := point{at, d.total}
 
 	// Lines from earlier requests. The best start is where the hull stops being less steep than the line.
-	for len(d.hull) > 1 && !d.hull[0].to(d.hull[1]).steeper(slope{d.least, window}) {
+	for len(d.hull) > 1 && !d.hull[0].slopeTo(d.hull[1]).steeper(slope{d.least, window}) {
 		d.hull = d.hull[1:]
 	}
 	if len(d.hull) > 0 {
 		i := 0
-		for i+1 < len(d.hull) && !d.hull[i].to(d.hull[i+1]).steeper(d.hull[i].to(end)) {
+		for i+1 < len(d.hull) && !d.hull[i].slopeTo(d.hull[i+1]).steeper(d.hull[i].slopeTo(end)) {
 			i++
 		}
-		if line := d.hull[i].to(end); line.steeper(slope{d.least, window}) {
+		if line := d.hull[i].slopeTo(end); line.steeper(slope{d.least, window}) {
 			d.least = line.timesUp(window)
 		}
 	}
@@ -55,7 +55,7 @@ func (d *densest) add(at, cost, window int64) {
 	if n := len(d.hull); n > 0 && d.hull[n-1].x == start.x {
 		return // the start of an earlier request of the same instant is lower
 	}
-	for n := len(d.hull); n > 1 && !d.hull[n-2].to(start).steeper(d.hull[n-2].to(d.hull[n-1])); n-- {
+	for n := len(d.hull); n > 1 && !d.hull[n-2].slopeTo(start).steeper(d.hull[n-2].slopeTo(d.hull[n-1])); n-- {
 		d.hull = d.hull[:n-1]
 	}
 	d.hull = append(d.hull, start)

@@ -122,8 +122,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.acquireDecisionLog(); err != nil {
 		return atPlace(a.Decisions.Place, fmt.Errorf("decisions: %w", err))
 	}
-	for _, doubt := range a.Doubts() {
-		a.logger.Warn("a setting has no effect", zap.Error(doubt))
+	for _, warning := range a.Warnings() {
+		a.logger.Warn("a setting has no effect", zap.Error(warning))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (a *App) provisionZones() error {
 		if err != nil {
 			return errorInZone(name, settings, err)
 		}
-		logWarnings(a.logger, z, append(z.Warnings, settings.Doubts(&a.App)...))
+		logWarnings(a.logger, z, append(z.Warnings, settings.Warnings(&a.App)...))
 		if err := a.define(name, settings, a.logger); err != nil {
 			return errorInZone(name, settings, err)
 		}

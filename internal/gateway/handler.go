@@ -87,8 +87,8 @@ func (h *Handler) provisionSettings() (err error) {
 	if h.requests.Addresses, err = zone.NewAddresses(h.Allow, h.Deny); err != nil {
 		return err
 	}
-	for _, doubt := range h.requests.Addresses.Doubts() {
-		h.log.Warn("the addresses are probably not what was meant", report.PlaceField(h.Place), zap.Error(doubt))
+	for _, warning := range h.requests.Addresses.Warnings() {
+		h.log.Warn("the addresses are probably not what was meant", report.PlaceField(h.Place), zap.Error(warning))
 	}
 	return nil
 }
@@ -120,9 +120,9 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 		return nil, err
 	}
 	if settings == use { // else the app has logged them
-		logWarnings(h.log.Logger, z, append(z.Warnings, settings.Doubts(&h.app.App)...))
+		logWarnings(h.log.Logger, z, append(z.Warnings, settings.Warnings(&h.app.App)...))
 	}
-	logWarnings(h.log.Logger, z, z.MatchDoubts())
+	logWarnings(h.log.Logger, z, z.MatchWarnings())
 	h.app.set.Add(z)
 	return z, nil
 }

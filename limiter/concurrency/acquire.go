@@ -26,7 +26,7 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte)
 	at, sh := s.options.Clock(now), s.shardOf(key)
 	var d limiter.Decision
 	sh.Lock()
-	a := sh.of(r, key, at)
+	a := sh.accountOf(r, key, at)
 	s.admitQueueLocked(a, at) // the limit may have been raised
 	ok, source, known := s.known(a, at)
 	if !known {

@@ -79,8 +79,8 @@ const leastCrowded = 64
 
 func (s *Store) shardOf(key []byte) *shard { return &s.shards[maphash.Bytes(s.seed, key)%shards] }
 
-// of returns the account of a key, and makes it if there is none.
-func (s *shard) of(r *Rule, key []byte, now limiter.Instant) *account {
+// accountOf returns the account of a key, and makes it if there is none.
+func (s *shard) accountOf(r *Rule, key []byte, now limiter.Instant) *account {
 	if a := s.accounts[countID{r.ID, string(key)}]; a != nil {
 		a.rule = r
 		return a

@@ -23,7 +23,7 @@ func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key [
 ) {
 	at, sh := s.options.Clock(now), s.shardOf(key)
 	sh.Lock()
-	a, w := sh.of(r, key, at), &waiter{done: make(chan struct{})}
+	a, w := sh.accountOf(r, key, at), &waiter{done: make(chan struct{})}
 	s.admitQueueLocked(a, at)
 	if ok, source, known := s.known(a, at); known && ok {
 		defer sh.Unlock()

@@ -63,8 +63,8 @@ func newClock(began time.Time) *clock {
 	return c
 }
 
-// at returns t, which was read from [time.Now] and so from both clocks, as an instant.
-func (c *clock) at(t time.Time) instant {
+// instantOf returns t, which was read from [time.Now] and so from both clocks, as an instant.
+func (c *clock) instantOf(t time.Time) instant {
 	return c.instant(t.Sub(c.began), time.Duration(t.UnixNano()-c.began.UnixNano()))
 }
 

@@ -164,7 +164,7 @@ func (s *Store) refundLocked(l *location, a account, k *limiter.Take, now instan
 	if k.Decision.Source == limiter.FromLease {
 		taken := a.taken // it is still demand
 		spent := spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}
-		c = s.undoSpentLocked(l, a, l.zone.rules.of(k.Rule.ID, a), now, spent, o.At)
+		c = s.undoSpentLocked(l, a, l.zone.rules.ruleFor(k.Rule.ID, a), now, spent, o.At)
 		a.taken = taken
 		a.clearDenial()
 		return c

@@ -71,7 +71,7 @@ func (s *Store) attend(d due, now instant) {
 	sh.Entries.EachHash(d.hash, func(e *entry) {
 		l.key.ID, l.key.Text = e.ID(), sh.Entries.Text(e)
 		a := accountOf(sh, e)
-		r := d.zone.rules.of(e.ID(), a)
+		r := d.zone.rules.ruleFor(e.ID(), a)
 		d.zone.dropPassed(a, r, now)
 		d.zone.dropPassedDebt(a, r, now)
 		news, renew, most := a.hasNews(r, now), a.shouldRenew(r, now), int64(maxBackground)
@@ -109,7 +109,7 @@ func (s *Store) sweep(part int, now instant) {
 		atLimit := int32(0)
 		z.accounts.Sweep(part, sweepParts, func(sh *shard, e *entry) (idle bool) {
 			a := accountOf(sh, e)
-			r := z.rules.of(e.ID(), a)
+			r := z.rules.ruleFor(e.ID(), a)
 			if a.denied && a.retryAt > now {
 				atLimit++
 			}

@@ -60,7 +60,7 @@ func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 // dropLocked drops a part of a, and returns the call that returns its leases, if that is needed
 // now.
 func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *call {
-	r := l.zone.rules.of(l.key.ID, a)
+	r := l.zone.rules.ruleFor(l.key.ID, a)
 	q := l.queueLocked()
 	a.drop(r, what)
 	if q != nil {
@@ -123,7 +123,7 @@ func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 	return sh.Entries.Walk(at, drainSlots, func(e *entry) {
 		a := accountOf(sh, e)
 		if a.denied {
-			a.drop(z.rules.of(e.ID(), a), denialOnly)
+			a.drop(z.rules.ruleFor(e.ID(), a), denialOnly)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 		a.served(min(t.told, l.Served))
 		s.stats.settled(a.reduceDebt(owed), l, nil)
 	}
-	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
+	r := t.zone.rules.ruleFor(l.Rule.ID, a) // not that of l if takes have come under a new one
 	a.drop(r, dropped)
 	s.addDebt(a, r, now, t.queue.serve(waiters, a, r, l, t.told, now))
 	s.keepLeasesLocked(t, a, r, l, now)

@@ -59,7 +59,7 @@ func New(lender limiter.Lender, o Options) *Store {
 
 // At returns t, which was just read from [time.Now], as an instant of the store's clock. That clock
 // follows the monotonic clock of the process, and skips the time in which the host was suspended.
-func (s *Store) At(t time.Time) limiter.Instant { return s.clock.at(t).forCaller() }
+func (s *Store) At(t time.Time) limiter.Instant { return s.clock.instantOf(t).forCaller() }
 
 // Now returns the instant by the store's clock.
 func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }

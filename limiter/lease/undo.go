@@ -60,7 +60,7 @@ func (s *Store) undo(t *takeState, now instant) {
 	a, ok := t.findLocked()
 	switch {
 	case ok:
-		r := t.zone.rules.of(t.Rule.ID, a)
+		r := t.zone.rules.ruleFor(t.Rule.ID, a)
 		if t.state == admitted {
 			c = s.undoLocked(t, a, r, now)
 		}

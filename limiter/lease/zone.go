@@ -159,7 +159,7 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	e := z.accounts.AddLocked(l.shard, &l.key, r.MaxKeys,
 		func(sh *shard, e *entry) (cost int64, evictable bool) {
 			a := accountOf(sh, e)
-			return a.evictionCost(z.rules.of(e.ID(), a), now, room)
+			return a.evictionCost(z.rules.ruleFor(e.ID(), a), now, room)
 		},
 		func(sh *shard, e *entry) {
 			if c := z.closeAccountLocked(sh, e, now); c != nil {
@@ -196,7 +196,7 @@ func (a account) evictionCost(r *limiter.Rule, now instant, canReturn bool) (cos
 // its debt, or nil. The caller removes the account, which must have no request under way.
 func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	a := accountOf(sh, e)
-	r := z.rules.of(e.ID(), a)
+	r := z.rules.ruleFor(e.ID(), a)
 	a.retire()
 	z.dropPassed(a, r, now)
 	if a.settled() {
@@ -259,8 +259,8 @@ func (rs *rules) list(id uint32) []*limiter.Rule {
 	return known
 }
 
-// of returns the rule of an account with this rule ID.
-func (rs *rules) of(id uint32, a account) *limiter.Rule {
+// ruleFor returns the rule of an account with this rule ID.
+func (rs *rules) ruleFor(id uint32, a account) *limiter.Rule {
 	known := rs.list(id)
 	for _, r := range known {
 		if a.appliesTo(r) {

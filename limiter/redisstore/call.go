@@ -33,8 +33,8 @@ var (
 	addQuotaScripts = scripts{source: lua.AddQuota}
 )
 
-// of returns the script for rules of these algorithms.
-func (s *scripts) of(kinds []limiter.Kind) *redisconn.Script {
+// scriptFor returns the script for rules of these algorithms.
+func (s *scripts) scriptFor(kinds []limiter.Kind) *redisconn.Script {
 	key := make([]byte, 0, lua.MaxRules)
 	for _, kind := range kinds {
 		key = append(key, byte(kind))
@@ -77,7 +77,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *redisconn.
 	for _, k := range g {
 		b.add(k.Rule, k.Cost, min(k.Wait, k.Rule.MaxWait.Microseconds()))
 	}
-	return b.with(&takeScripts)
+	return b.callOf(&takeScripts)
 }
 
 // refundCall returns the call that refunds g: see refund.lua.
@@ -86,14 +86,14 @@ func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
 	for _, k := range g {
 		b.add(k.Rule, k.Cost, string(appendEvents(nil, k.Decision.Seen())))
 	}
-	return b.with(&refundScripts)
+	return b.callOf(&refundScripts)
 }
 
 // giveBackCall returns the call that gives back what k was promised: see give_back.lua.
 func (s *Store) giveBackCall(now limiter.Instant, k *limiter.Take) *redisconn.Call {
 	b := s.newCall(k.Key, now, "give back")
 	b.add(k.Rule, k.Cost, int64(k.Decision.Turn))
-	return b.with(&giveBackScripts)
+	return b.callOf(&giveBackScripts)
 }
 
 // refundCalls returns the calls that refund g.
@@ -117,7 +117,7 @@ func (s *Store) chargeCall(now limiter.Instant, g group) *redisconn.Call {
 	for _, k := range g {
 		b.add(k.Rule, k.Cost, 0)
 	}
-	return b.with(&chargeScripts)
+	return b.callOf(&chargeScripts)
 }
 
 // lendCall returns the call that answers lease requests of one key: see lease_request.lua.
@@ -130,7 +130,7 @@ func (s *Store) lendCall(requests []limiter.LeaseRequest) *redisconn.Call {
 		var room [maxLeaseArgs]byte
 		b.add(l.Rule, l.Need, string(s.appendLeaseArgs(room[:0], l)))
 	}
-	return b.with(&lendScripts)
+	return b.callOf(&lendScripts)
 }
 
 // A callBuilder builds a call for several rules of one key: see args.lua.
@@ -173,9 +173,9 @@ func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
 	b.kinds = append(b.kinds, r.Algorithm.Kind)
 }
 
-// with returns the call, with the script of an operation.
-func (b *callBuilder) with(operation *scripts) *redisconn.Call {
-	b.Script = operation.of(b.kinds)
+// callOf returns the call, with the script of an operation.
+func (b *callBuilder) callOf(operation *scripts) *redisconn.Call {
+	b.Script = operation.scriptFor(b.kinds)
 	return &b.Call
 }
 

@@ -23,7 +23,7 @@ func TestScriptIsMadeOnce(t *testing.T) {
 	for range callers {
 		all.Go(func() {
 			ready.Done()
-			s.of([]limiter.Kind{limiter.TokenBucket})
+			s.scriptFor([]limiter.Kind{limiter.TokenBucket})
 		})
 	}
 	ready.Wait()

@@ -29,7 +29,7 @@ func (s *Store) Reset(ctx context.Context, now limiter.Instant, r *limiter.Rule,
 	b := s.newCall(key, now, "reset")
 	b.NewKey = !s.known.has(key)
 	b.add(r, 0, 0)
-	return s.operate(ctx, b.with(&resetScripts))
+	return s.operate(ctx, b.callOf(&resetScripts))
 }
 
 // AddQuota implements [limiter.Operator].
@@ -38,7 +38,7 @@ func (s *Store) AddQuota(
 ) (state limiter.CountState, err error) {
 	b := s.newCall(key, now, "add quota")
 	b.add(r, events, 0)
-	c := b.with(&addQuotaScripts)
+	c := b.callOf(&addQuotaScripts)
 	if err = s.operate(ctx, c); err != nil {
 		return state, err
 	}

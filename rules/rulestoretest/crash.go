@@ -59,7 +59,7 @@ func Crash(t *testing.T, fixture Fixture, kill func()) {
 	}
 	s.equal("the newest version", v, Version(v.Number))
 	for n := last; n > last-10; n-- {
-		s.has(other, Version(n))
+		s.mustHave(other, Version(n))
 	}
 	s.write(other, Version(v.Number+1), v.Number)
 }

@@ -71,7 +71,7 @@ func (s *suite) manyChanges() {
 		}
 	}
 	for _, n := range []int64{versions, versions - 1, 101, 100, 99, 50, 2, 1} {
-		s.has(s.open(), all[n])
+		s.mustHave(s.open(), all[n])
 	}
 	s.equal("the newest version at a new store", s.latest(s.open()), all[versions])
 	kept, next := s.latest(follower).Document, s.latest(writer)

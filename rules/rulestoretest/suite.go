@@ -148,8 +148,8 @@ func (s *suite) latest(store rules.Store) *rules.Version {
 	return v
 }
 
-// has fails the test unless a store has a version, which it is to return by its number.
-func (s *suite) has(store rules.Store, want *rules.Version) {
+// mustHave fails the test unless a store has a version, which it is to return by its number.
+func (s *suite) mustHave(store rules.Store, want *rules.Version) {
 	s.Helper()
 	got, err := store.Version(s.Context(), want.Number)
 	if err != nil {
@@ -188,10 +188,10 @@ func (s *suite) writeAndRead() {
 		s.equal("the newest version", s.latest(one), v)
 		s.equal("the newest version at the other store", s.latest(other), v)
 		for _, store := range []rules.Store{one, other, s.open()} {
-			s.has(store, v)
+			s.mustHave(store, v)
 		}
 	}
-	s.has(s.open(), Version(1))
+	s.mustHave(s.open(), Version(1))
 }
 
 func (s *suite) conflict() {

@@ -46,7 +46,7 @@ func (s *suite) older() {
 	s.equal("the newest version", s.latest(s.open()), Version(9))
 	s.hasNumbers(store, 9, 8, 7, 3)
 	for _, n := range []int64{3, 7, 8, 9} {
-		s.has(s.open(), Version(n))
+		s.mustHave(s.open(), Version(n))
 	}
 	s.write(store, Version(10), 9)
 }

@@ -13,8 +13,8 @@ type memo[V any] struct {
 	known map[string]V
 }
 
-// of returns the result for a name.
-func (m *memo[V]) of(name string) V {
+// value returns the result for a name.
+func (m *memo[V]) value(name string) V {
 	m.mu.Lock()
 	v, found := m.known[name]
 	m.mu.Unlock()

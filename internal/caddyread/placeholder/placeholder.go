@@ -28,7 +28,7 @@ import (
 var shorthandReplacer = sync.OnceValue(httpcaddyfile.NewShorthandReplacer)
 
 // Long returns the name that a shorthand of the Caddyfile stands for. Other names stay the same.
-func Long(name string) string { return longNames.of(name) }
+func Long(name string) string { return longNames.value(name) }
 
 var longNames = memo[string]{compute: long}
 
@@ -71,7 +71,7 @@ func NamesRequest(name string) bool {
 
 // Provided reports whether Caddy itself knows the placeholder on every request, even if it is
 // empty.
-func Provided(name string) bool { return providedNames.of(name) }
+func Provided(name string) bool { return providedNames.value(name) }
 
 var providedNames = memo[bool]{compute: provided}
 
@@ -95,7 +95,7 @@ func provided(name string) bool {
 func Sometimes(name string) bool { return hasPrefix(name, sometimes...) }
 
 // Check returns an error if name, in its long form, is known not to be a placeholder.
-func Check(name string) error { return checkedNames.of(name) }
+func Check(name string) error { return checkedNames.value(name) }
 
 var checkedNames = memo[error]{compute: check}
 

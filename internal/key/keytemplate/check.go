@@ -31,13 +31,13 @@ func (t *Template) Check() error {
 	return nil
 }
 
-// Doubt returns an error if the template is probably a mistake.
-func (t *Template) Doubt() error {
+// Warning returns an error if the template is probably a mistake.
+func (t *Template) Warning() error {
 	if len(t.names) == 0 && slices.ContainsFunc(t.parts, func(p part) bool { return p.global }) {
 		return fmt.Errorf("%s is the same for all requests, which share one count: use `static` if that is meant, or a "+
 			"placeholder such as {client_ip}", t.raw)
 	}
-	if err := t.doubtTexts(); err != nil {
+	if err := t.warningTexts(); err != nil {
 		return err
 	}
 	for _, name := range t.names {
@@ -61,8 +61,8 @@ func (t *Template) Doubt() error {
 	return nil
 }
 
-// doubtTexts returns an error if a text between or around the placeholders is probably a mistake.
-func (t *Template) doubtTexts() error {
+// warningTexts returns an error if a text between or around the placeholders is probably a mistake.
+func (t *Template) warningTexts() error {
 	for i, p := range t.parts {
 		switch {
 		case p.global || p.text == "" || len(t.names) == 0:

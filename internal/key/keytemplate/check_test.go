@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestDoubt(t *testing.T) {
+func TestWarning(t *testing.T) {
 	for raw, want := range map[string]string{
 		"{header.X-Request-ID}": "new value on each request",
 		"{header.X_Api_Key}":    "removes headers with underscores",
@@ -65,9 +65,9 @@ func TestDoubt(t *testing.T) {
 		"{client_ip}${host}":              "",
 		"{header.Idempotency-Key}":        "new value on each request",
 	} {
-		err := mustTemplate(t, raw, defaults).Doubt()
+		err := mustTemplate(t, raw, defaults).Warning()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("doubt about %s: %v, want %q", raw, err, want)
+			t.Errorf("warning about %s: %v, want %q", raw, err, want)
 		}
 	}
 }

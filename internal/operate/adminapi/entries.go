@@ -312,7 +312,7 @@ func (s *entryResource[E]) write(
 		Warnings []string              `json:"warnings,omitempty"`
 	}
 	if key := written.OfKey(); key != nil {
-		beside.Warnings = c.Doubts(r.Context(), c.Store, *key, s.counted)
+		beside.Warnings = c.Warnings(r.Context(), c.Store, *key, s.counted)
 	}
 	if o, ok := any(written).(*rules.Override); ok {
 		beside.Limits = c.Overridden(o)

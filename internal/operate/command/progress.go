@@ -26,7 +26,7 @@ func (r meteredReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (m *meter) of(r io.Reader) io.Reader { return meteredReader{r, m} }
+func (m *meter) metered(r io.Reader) io.Reader { return meteredReader{r, m} }
 
 // A progress shows on a terminal how far a replay is. It shows nothing elsewhere.
 type progress struct {

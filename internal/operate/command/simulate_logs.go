@@ -35,7 +35,7 @@ func (s *simulationRun) open(cmd *cobra.Command, f *simulateFlags, names []strin
 			}
 			r = file
 		}
-		source, err := s.newSource(f, name, size.of(r))
+		source, err := s.newSource(f, name, size.metered(r))
 		if err != nil {
 			closeAll()
 			return nil, nil, nil, fmt.Errorf("%s: %w", name, err)

@@ -37,8 +37,8 @@ func (h *history) add(now time.Time, zones []ZoneRates) {
 	h.total.add(now, &sum)
 }
 
-// of returns the points of a zone since an instant.
-func (h *history) of(zone string, since time.Time) []Point {
+// points returns the points of a zone since an instant.
+func (h *history) points(zone string, since time.Time) []Point {
 	if s := h.byZone[zone]; s != nil {
 		return s.since(since)
 	}

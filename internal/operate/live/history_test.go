@@ -22,7 +22,7 @@ func TestHistory(t *testing.T) {
 		h.add(now, append(ratesOf("a", float32(second/5)), ratesOf("b", 1)...))
 	}
 	end := start.Add(20 * time.Minute)
-	points := h.of("a", start)
+	points := h.points("a", start)
 	if len(points) != maxPoints {
 		t.Fatalf("points = %d, want the newest %d", len(points), maxPoints)
 	}
@@ -39,7 +39,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("points of all zones in the last minute = %v, want 11, the sums of both zones", total)
 	}
 	h.add(end.Add(time.Minute), ratesOf("b", 1))
-	if left := h.of("a", start); len(left) != 0 {
+	if left := h.points("a", start); len(left) != 0 {
 		t.Errorf("a zone that has gone has %d points, want none", len(left))
 	}
 }

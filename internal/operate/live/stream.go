@@ -46,7 +46,7 @@ func (s *Stream) join(zone string) (v *Viewer, leave func()) {
 		Outcomes: api.Outcomes, Sources: sourceNames(), History: s.history.total.since(since),
 	}}
 	if zone != "" {
-		v.hello.OfZone = s.history.of(zone, since)
+		v.hello.OfZone = s.history.points(zone, since)
 	}
 	s.viewers[v] = true
 	if s.stop == nil {

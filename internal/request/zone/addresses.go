@@ -32,27 +32,27 @@ func NewAddresses(allow, deny []string) (f Addresses, err error) {
 	return f, nil
 }
 
-// Doubts returns what is probably a mistake in the lists.
-func (f *Addresses) Doubts() (doubts []error) {
+// Warnings returns what is probably a mistake in the lists.
+func (f *Addresses) Warnings() (warnings []error) {
 	for _, r := range f.allow {
 		if r.Bits() == 0 {
-			doubts = append(doubts, fmt.Errorf("allow %s exempts all those clients from every zone: use a narrower range, or "+
+			warnings = append(warnings, fmt.Errorf("allow %s exempts all those clients from every zone: use a narrower range, or "+
 				"`limit unlimited` in a zone", r))
 		}
 		for _, d := range f.deny {
 			if d.Bits() <= r.Bits() && d.Contains(r.Addr()) {
-				doubts = append(doubts, fmt.Errorf("allow %s has no effect, because deny %s comes first: use a narrower deny",
+				warnings = append(warnings, fmt.Errorf("allow %s has no effect, because deny %s comes first: use a narrower deny",
 					ipset.Format(r), ipset.Format(d)))
 			}
 		}
 	}
 	for _, d := range f.deny {
 		if d.Bits() == 0 {
-			doubts = append(doubts, fmt.Errorf("deny %s answers 403 to all those clients: use a narrower range, or "+
+			warnings = append(warnings, fmt.Errorf("deny %s answers 403 to all those clients: use a narrower range, or "+
 				"`respond 403` to close a site", d))
 		}
 	}
-	return doubts
+	return warnings
 }
 
 // parseAddresses reads a list of addresses and ranges. It expands placeholders that do not depend

@@ -70,7 +70,7 @@ func TestClientAddr(t *testing.T) {
 	}
 }
 
-func TestAddressDoubts(t *testing.T) {
+func TestAddressWarnings(t *testing.T) {
 	for _, tc := range []struct{ allow, deny, want string }{
 		{"10.0.0.0/8", "10.1.0.0/16", ""},
 		{"192.0.2.1", "192.0.2.2", ""},
@@ -84,9 +84,9 @@ func TestAddressDoubts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doubts := f.Doubts()
-		if (len(doubts) == 1) != (tc.want != "") || !strings.Contains(fmt.Sprint(doubts), tc.want) {
-			t.Errorf("allow %s, deny %s: doubts %v, want %q", tc.allow, tc.deny, doubts, tc.want)
+		warnings := f.Warnings()
+		if (len(warnings) == 1) != (tc.want != "") || !strings.Contains(fmt.Sprint(warnings), tc.want) {
+			t.Errorf("allow %s, deny %s: warnings %v, want %q", tc.allow, tc.deny, warnings, tc.want)
 		}
 	}
 }

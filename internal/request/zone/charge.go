@@ -116,7 +116,7 @@ func (c *LateCharge) reservation(r *rule, key []byte, req *http.Request, repl *c
 ) {
 	why = response.ReservedUntilKnown
 	if !c.auto {
-		n, has = c.reserve.of(r, req, repl)
+		n, has = c.reserve.eventsOf(r, req, repl)
 		return n, why, has
 	}
 	n, by := c.Past.Foresee(key)

@@ -39,8 +39,8 @@ func (r *rule) decidesAs(other *rule) bool {
 		r.Limit.Window == other.Limit.Window
 }
 
-// unless returns r, or nil if it decides as other.
-func (r *rule) unless(other *rule) *rule {
+// ifDiffers returns r, or nil if it decides as other.
+func (r *rule) ifDiffers(other *rule) *rule {
 	if r.decidesAs(other) {
 		return nil
 	}
@@ -87,9 +87,9 @@ func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
 	for i := range endpoints {
 		compared, e := &endpoints[i], &inForce.endpoints[i]
 		for tier, r := range compared.rules {
-			compared.rules[tier] = r.unless(e.rules[tier])
+			compared.rules[tier] = r.ifDiffers(e.rules[tier])
 		}
-		compared.withoutKey = compared.withoutKey.unless(e.withoutKey)
+		compared.withoutKey = compared.withoutKey.ifDiffers(e.withoutKey)
 		differs = differs || len(compared.all()) > 0
 	}
 	if !differs {
@@ -102,8 +102,8 @@ func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
 	return &comparedRules{fraction, NewKeyShare(fraction, b.name+" compare"), endpoints}, nil
 }
 
-// compareDoubts returns what is probably a mistake in the comparison that settings have.
-func (z *Zone) compareDoubts(settings *config.Zone) []error {
+// compareWarnings returns what is probably a mistake in the comparison that settings have.
+func (z *Zone) compareWarnings(settings *config.Zone) []error {
 	if settings.Compare == nil || z.configured.compared != nil {
 		return nil
 	}

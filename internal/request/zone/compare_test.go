@@ -9,14 +9,14 @@ func TestUnchangedComparedRulesStay(t *testing.T) {
 	z := s.All()[0]
 	versions := []*zoneRules{z.configured}
 	for _, dryRun := range []string{"1%", "2%"} {
-		versions = append(versions, s.put(t, `{"zones": {"`+zone+`": {"dry_run": "`+dryRun+`"}}}`).of(z))
+		versions = append(versions, s.put(t, `{"zones": {"`+zone+`": {"dry_run": "`+dryRun+`"}}}`).rulesFor(z))
 	}
 	for _, v := range versions[1:] {
 		if !v.sameRules(z.configured) {
 			t.Error("a version that changes no limit has other rules")
 		}
 	}
-	other := s.put(t, `{"zones": {"`+zone+`": {"compare": {"limit": "9/1h"}}}}`).of(z)
+	other := s.put(t, `{"zones": {"`+zone+`": {"compare": {"limit": "9/1h"}}}}`).rulesFor(z)
 	if other.sameRules(z.configured) {
 		t.Error("a version with another comparison has the same rules")
 	}
@@ -24,7 +24,7 @@ func TestUnchangedComparedRulesStay(t *testing.T) {
 
 // What makes no difference is probably a mistake.
 func TestUselessComparisonIsWarnedAbout(t *testing.T) {
-	for compare, doubts := range map[string]int{
+	for compare, warnings := range map[string]int{
 		`{"limit": "9/1m"}`:                                  1,
 		`{"limit": "9/1m burst 9"}`:                          1,
 		`{"algorithm": "token_bucket"}`:                      1,
@@ -34,8 +34,8 @@ func TestUselessComparisonIsWarnedAbout(t *testing.T) {
 		`{"limit": "9/1m", "algorithm": "sliding_window 2"}`: 0,
 	} {
 		z := compiledZone(t, `{"key": "all", "limit": "9/1m", "compare": `+compare+`}`)
-		if got := z.Warnings; len(got) != doubts {
-			t.Errorf("%s: warnings = %v, want %d", compare, got, doubts)
+		if got := z.Warnings; len(got) != warnings {
+			t.Errorf("%s: warnings = %v, want %d", compare, got, warnings)
 		}
 	}
 }

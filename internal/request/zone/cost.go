@@ -57,10 +57,10 @@ func (c cost) fits(r *rule) error {
 	return nil
 }
 
-// of returns the cost of a request under r, from 1 to what r allows at once. The cost of a request
+// eventsOf returns the cost of a request under r, from 1 to what r allows at once. The cost of a request
 // is 1 if the placeholder is not present. A value below 1 or that is not a number counts as
 // missing.
-func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (int64, keytemplate.Presence) {
+func (c cost) eventsOf(r *rule, req *http.Request, repl *caddy.Replacer) (int64, keytemplate.Presence) {
 	if c.placeholder == nil {
 		return min(c.fixed, r.Capacity()), keytemplate.Present // an override may lower the limit below it
 	}

@@ -32,7 +32,7 @@ func TestCostOfRequest(t *testing.T) {
 	} {
 		r := requestFrom("192.0.2.1")
 		caddyhttp.SetVar(r.Context(), "cost", tc.value)
-		if got, presence := e.cost.of(e.rules[noTier], r, nil); got != tc.want || presence != tc.presence {
+		if got, presence := e.cost.eventsOf(e.rules[noTier], r, nil); got != tc.want || presence != tc.presence {
 			t.Errorf("cost %q = %d, presence %v; want %d, %v", tc.value, got, presence, tc.want, tc.presence)
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Snapshot) CountsOf(k *KeyRef, endpoint string) (counts []keyCount, err 
 	if err != nil {
 		return nil, err
 	}
-	inForce := s.of(z)
+	inForce := s.rulesFor(z)
 	for i := range inForce.endpoints {
 		e := &inForce.endpoints[i]
 		if endpoint != "" && e.name() != endpoint {

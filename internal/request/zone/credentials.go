@@ -31,8 +31,8 @@ func newCredentials(placeholders []string) (all []credential) {
 	return all
 }
 
-// of returns the value in a request, "" if there is none. Of a repeated header it is the first.
-func (c *credential) of(r *Request) string {
+// valueIn returns the value in a request, "" if there is none. Of a repeated header it is the first.
+func (c *credential) valueIn(r *Request) string {
 	if c.header == "" {
 		text, _ := r.Repl.GetString(c.Placeholder)
 		return text
@@ -63,7 +63,7 @@ func (z *Zone) AppendCredentials(all []CredentialRead, r *Request) []CredentialR
 	if watched := z.watched.Load(); watched != nil {
 		for i := range *watched {
 			c := &(*watched)[i]
-			all = append(all, CredentialRead{z, c, c.of(r)})
+			all = append(all, CredentialRead{z, c, c.valueIn(r)})
 		}
 	}
 	return all
@@ -72,6 +72,6 @@ func (z *Zone) AppendCredentials(all []CredentialRead, r *Request) []CredentialR
 // Changed reports whether later handlers have set the credential. One that is gone proves nothing:
 // sites remove keys before they proxy a request.
 func (c *CredentialRead) Changed(r *Request) bool {
-	now := c.of(r)
+	now := c.valueIn(r)
 	return now != "" && now != c.text
 }

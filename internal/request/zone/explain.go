@@ -103,7 +103,7 @@ func (i *inspector) explainTier(x *api.ExplainedZone, r *Request, found *Reading
 
 // explainLimits adds the limits that the request is charged to, or the one that lets it pass.
 func (i *inspector) explainLimits(ctx context.Context, x *api.ExplainedZone, r *Request, found *Reading) {
-	inForce, admitted := i.snapshot.of(i.zone), api.ExplainedDecision{Outcome: api.Admitted}
+	inForce, admitted := i.snapshot.rulesFor(i.zone), api.ExplainedDecision{Outcome: api.Admitted}
 	add := func(place int, cost int64, counts *config.StatusSet, late *LateCharge) {
 		for _, c := range i.counts(ctx, inForce, place, found.tier) {
 			limit := api.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}

@@ -18,7 +18,7 @@ func TestRulesKeepEnforcement(t *testing.T) {
 			"tiers": {"pro": {"events": 6, "window": "1h", "mode": "lease"}, "free": {"events": 7, "window": "1h", "mode": "strict"}}}]}}`)
 	z := s.All()[0]
 	changed := s.put(t, `{"zones": {"stays": {"limit": "20/1h", "tiers": {"pro": "40/1h", "free": "30/1h"},
-		"endpoints": {"/search": {"limit": "50/1h", "tiers": {"pro": "60/1h"}}}}}}`).of(z)
+		"endpoints": {"/search": {"limit": "50/1h", "tiers": {"pro": "60/1h"}}}}}}`).rulesFor(z)
 	for place, e := range changed.endpoints {
 		for tier, r := range e.rules {
 			before := z.configured.endpoints[place].rules[tier]
@@ -40,10 +40,10 @@ func TestRulesKeepEnforcement(t *testing.T) {
 func TestUnchangedRulesStay(t *testing.T) {
 	s := compiledZones(t, fmt.Sprintf(zoneForRules, "unchanged"))
 	z := s.All()[0]
-	if got := s.put(t, `{}`).of(z); got != z.configured {
+	if got := s.put(t, `{}`).rulesFor(z); got != z.configured {
 		t.Error("without rules, the zone has others than those of its configuration")
 	}
-	first := s.put(t, `{"zones": {"unchanged": {"limit": "7/1h"}}}`).of(z)
+	first := s.put(t, `{"zones": {"unchanged": {"limit": "7/1h"}}}`).rulesFor(z)
 	for i, e := range first.endpoints[:2] {
 		for tier, r := range e.rules {
 			if r != z.configured.endpoints[i].rules[tier] {
@@ -52,9 +52,9 @@ func TestUnchangedRulesStay(t *testing.T) {
 		}
 	}
 	second := s.put(t, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "a", "multiplier": 2}]}`).of(z)
+		{"id": "o", "zone": "unchanged", "key": "a", "multiplier": 2}]}`).rulesFor(z)
 	third := s.put(t, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
+		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).rulesFor(z)
 	if !first.sameRules(second) || !second.sameRules(third) {
 		t.Error("an override has changed the rules of the zone")
 	}
@@ -63,11 +63,11 @@ func TestUnchangedRulesStay(t *testing.T) {
 		t.Error("equal overrides of two versions are two")
 	}
 	fourth := s.put(t, `{"zones": {"unchanged": {"limit": "8/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
+		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).rulesFor(z)
 	if fourth.overrides[text] == third.overrides[text] {
 		t.Error("an override keeps rules that the zone does not have any more")
 	}
-	if s.put(t, `{}`).of(z) != z.configured {
+	if s.put(t, `{}`).rulesFor(z) != z.configured {
 		t.Error("after all rules are gone, the zone has others than those of its configuration")
 	}
 }
@@ -86,7 +86,7 @@ func TestManyOverridesCompile(t *testing.T) {
 	z := s.All()[0]
 	for _, o := range d.Overrides {
 		keys, err := z.keysOf(&o.Key)
-		if err != nil || compiled.of(z).keys.Of(keys[0]) == nil {
+		if err != nil || compiled.rulesFor(z).keys.Of(keys[0]) == nil {
 			t.Fatalf("key %s has no entry, error %v, left out %v", o.Key.Text, err, left)
 		}
 	}

@@ -71,7 +71,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 
 // setKeys says how requests have the key, and finds the entries about it.
 func (i *inspector) setKeys(keys [][]byte) {
-	i.keys, i.entries = keys, i.snapshot.of(i.zone).keys.Of(keys[0]).entriesAt(i.now)
+	i.keys, i.entries = keys, i.snapshot.rulesFor(i.zone).keys.Of(keys[0]).entriesAt(i.now)
 }
 
 // text returns the key as patterns see it.

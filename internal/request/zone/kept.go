@@ -30,11 +30,11 @@ func (s *Snapshot) TellStore(earlier *Snapshot, now time.Time) {
 			kept[k] = &keptRules{snapshot: s, now: now}
 		}
 		kept[k].zones = append(kept[k].zones, z)
-		changed[k] = changed[k] || earlier == nil || earlier.set != s.set || earlier.of(z) != s.of(z)
+		changed[k] = changed[k] || earlier == nil || earlier.set != s.set || earlier.rulesFor(z) != s.rulesFor(z)
 	}
 	for k := range kept {
 		if changed[k] {
-			k.LimitsChanged(limiter.At(now), kept[k].of)
+			k.LimitsChanged(limiter.At(now), kept[k].rulesFor)
 		}
 	}
 }
@@ -47,8 +47,8 @@ type keptRules struct {
 	byID     map[uint32][]*rule // nil before the first use
 }
 
-// of returns the rules that a key may have under the ID of a count, whichever tier it has.
-func (k *keptRules) of(id uint32, key []byte) (all []*limiter.Rule) {
+// rulesFor returns the rules that a key may have under the ID of a count, whichever tier it has.
+func (k *keptRules) rulesFor(id uint32, key []byte) (all []*limiter.Rule) {
 	if k.byID == nil {
 		k.index()
 	}
@@ -58,7 +58,7 @@ func (k *keptRules) of(id uint32, key []byte) (all []*limiter.Rule) {
 		}
 	}
 	for _, z := range k.zones {
-		entries := k.snapshot.of(z).keys.Of(key)
+		entries := k.snapshot.rulesFor(z).keys.Of(key)
 		if entries == nil {
 			continue
 		}
@@ -68,7 +68,7 @@ func (k *keptRules) of(id uint32, key []byte) (all []*limiter.Rule) {
 				continue
 			}
 			for _, r := range k.byID[id] {
-				if changed := o.value.of(r); changed.Rule != nil {
+				if changed := o.value.applyTo(r); changed.Rule != nil {
 					all = append(all, changed.Rule)
 				}
 			}
@@ -81,7 +81,7 @@ func (k *keptRules) of(id uint32, key []byte) (all []*limiter.Rule) {
 func (k *keptRules) index() {
 	k.byID = make(map[uint32][]*rule)
 	for _, z := range k.zones {
-		c := k.snapshot.of(z)
+		c := k.snapshot.rulesFor(z)
 		for _, endpoints := range [][]endpointRules{c.endpoints, c.compared.all()} {
 			for i := range endpoints {
 				for _, r := range endpoints[i].all() {

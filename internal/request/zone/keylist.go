@@ -51,8 +51,8 @@ func (z *Zone) compileKeyList(settings *config.Zone, patterns []string, forAll s
 
 // warnAboutPattern warns about a pattern that probably matches other keys than were meant.
 func (z *Zone) warnAboutPattern(key, pattern string) {
-	if doubt := glob.Doubtful(pattern); doubt != "" {
-		z.Warnings = append(z.Warnings, errors.New(doubt))
+	if warning := glob.Warning(pattern); warning != "" {
+		z.Warnings = append(z.Warnings, errors.New(warning))
 	}
 	if strings.Contains(pattern, ",") && !strings.Contains(key, ",") {
 		z.Warnings = append(z.Warnings, fmt.Errorf("%q is one pattern with a comma: use spaces between patterns", pattern))

@@ -12,44 +12,44 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/route"
 )
 
-// MatchDoubts returns what is probably a mistake in the matchers of z: what never matches, and
+// MatchWarnings returns what is probably a mistake in the matchers of z: what never matches, and
 // endpoints whose requests they do not let through.
-func (z *Zone) MatchDoubts() (doubts []error) {
+func (z *Zone) MatchWarnings() (warnings []error) {
 	for _, set := range z.matchers {
 		if len(set) == 0 {
-			doubts = append(doubts, fmt.Errorf("match has an empty set, which matches all requests: use matchers in it, or "+
+			warnings = append(warnings, fmt.Errorf("match has an empty set, which matches all requests: use matchers in it, or "+
 				"no match"))
 		}
 		for _, m := range set {
 			switch m := m.(type) {
 			case *caddyhttp.MatchPath:
-				doubts = append(doubts, pathDoubts(*m)...)
+				warnings = append(warnings, pathWarnings(*m)...)
 			case *caddyhttp.MatchHost:
-				doubts = append(doubts, hostDoubts(*m)...)
+				warnings = append(warnings, hostWarnings(*m)...)
 			}
 		}
 	}
 	for _, e := range z.configured.endpoints {
 		if e.route != nil && len(z.matchers) > 0 && !z.mayReach(e.route) {
-			doubts = append(doubts, fmt.Errorf("endpoint %s gets no request, because the zone's match lets none of its path "+
+			warnings = append(warnings, fmt.Errorf("endpoint %s gets no request, because the zone's match lets none of its path "+
 				"through: use a wider match, or another zone", e.route))
 		}
 	}
-	return doubts
+	return warnings
 }
 
-// pathDoubts leaves out patterns with placeholders.
-func pathDoubts(patterns []string) (doubts []error) {
+// pathWarnings leaves out patterns with placeholders.
+func pathWarnings(patterns []string) (warnings []error) {
 	for _, p := range patterns {
 		if err := pathpattern.Check(p); err != nil && !strings.Contains(p, "{") {
-			doubts = append(doubts, fmt.Errorf("match: %w", err))
+			warnings = append(warnings, fmt.Errorf("match: %w", err))
 		}
 	}
-	return doubts
+	return warnings
 }
 
-// hostDoubts is about hosts that no request has, because Caddy compares hosts without their port.
-func hostDoubts(hosts []string) (doubts []error) {
+// hostWarnings is about hosts that no request has, because Caddy compares hosts without their port.
+func hostWarnings(hosts []string) (warnings []error) {
 	for _, host := range hosts {
 		bare := host
 		if _, rest, found := strings.Cut(host, "://"); found {
@@ -59,11 +59,11 @@ func hostDoubts(hosts []string) (doubts []error) {
 			bare = h
 		}
 		if bare != host && !strings.Contains(host, "{") {
-			doubts = append(doubts, fmt.Errorf("match: host %q matches no request, because hosts have neither a scheme nor a "+
+			warnings = append(warnings, fmt.Errorf("match: host %q matches no request, because hosts have neither a scheme nor a "+
 				"port: use %s", host, bare))
 		}
 	}
-	return doubts
+	return warnings
 }
 
 // mayReach reports whether the matchers of z may let requests to e through.

@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-func TestMatchDoubts(t *testing.T) {
+func TestMatchWarnings(t *testing.T) {
 	path := func(patterns ...string) caddyhttp.MatcherSet {
 		m := caddyhttp.MatchPath(patterns)
 		if err := m.Provision(caddy.Context{}); err != nil {
@@ -40,10 +40,10 @@ func TestMatchDoubts(t *testing.T) {
 	} {
 		z := compiledZone(t, `{"key": "{client_ip}", "limit": "10/1m", "endpoints": [{"methods": ["POST"], "path": "/Login", "limit": "5/1m"}]}`)
 		z.matchers = tc.sets
-		doubts := z.MatchDoubts()
-		if text := strings.ToLower(fmt.Sprint(doubts)); len(doubts) > 1 || (len(doubts) > 0) != (tc.want != "") ||
+		warnings := z.MatchWarnings()
+		if text := strings.ToLower(fmt.Sprint(warnings)); len(warnings) > 1 || (len(warnings) > 0) != (tc.want != "") ||
 			!strings.Contains(text, strings.ToLower(tc.want)) {
-			t.Errorf("%v: doubts %v, want %q", tc.sets, doubts, tc.want)
+			t.Errorf("%v: warnings %v, want %q", tc.sets, warnings, tc.want)
 		}
 	}
 }

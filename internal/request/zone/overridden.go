@@ -15,7 +15,7 @@ func (s *Snapshot) Overridden(o *rules.Override) (all []api.OverriddenLimit) {
 	if z == nil {
 		return nil
 	}
-	inForce := &zoneRules{endpoints: s.of(z).endpoints, overrides: make(map[overrideText]*override)}
+	inForce := &zoneRules{endpoints: s.rulesFor(z).endpoints, overrides: make(map[overrideText]*override)}
 	k, err := inForce.override(z, nil, o)
 	keys, unknown := z.keysOf(&o.Key)
 	if err != nil || unknown != nil || !k.changesRate() {
@@ -39,7 +39,7 @@ func (s *Snapshot) Overridden(o *rules.Override) (all []api.OverriddenLimit) {
 				continue
 			}
 			l := api.OverriddenLimit{
-				Endpoint: inForce.endpoints[place].name(), Was: r.limit.String(), Limit: k.of(r).limit.String(),
+				Endpoint: inForce.endpoints[place].name(), Was: r.limit.String(), Limit: k.applyTo(r).limit.String(),
 			}
 			if len(tiers) > 1 {
 				l.Tier = z.tiers.name(tier)

@@ -96,8 +96,8 @@ func (o *override) changesRate() bool { return o.limit != nil || o.multiplier !=
 // changesConcurrent reports whether o changes limits of requests at once.
 func (o *override) changesConcurrent() bool { return o.concurrent > 0 }
 
-// of returns r with the override. It is r itself if r cannot have it.
-func (o *override) of(r *rule) *rule {
+// applyTo returns r with the override. It is r itself if r cannot have it.
+func (o *override) applyTo(r *rule) *rule {
 	if c := o.first.Load(); c != nil && c.from == r {
 		return c.to
 	}
@@ -239,15 +239,15 @@ func (c *overrideChecker) check(k keyOverride) checkedOverride {
 			if err = r.cost.fits(&rule{Policy: response.Policy{Rule: counted}}); err == nil {
 				fits = true
 			}
-			partly = cmp.Or(partly, r.at(err))
+			partly = cmp.Or(partly, r.errorAt(err))
 		case err == nil:
 			fits = true
 		case errors.Is(err, errNoBurst):
-			partly = cmp.Or(partly, r.at(err))
-			left = cmp.Or(left, r.at(err))
+			partly = cmp.Or(partly, r.errorAt(err))
+			left = cmp.Or(left, r.errorAt(err))
 		default:
-			refused = cmp.Or(refused, r.at(err))
-			left = cmp.Or(left, r.at(err))
+			refused = cmp.Or(refused, r.errorAt(err))
+			left = cmp.Or(left, r.errorAt(err))
 		}
 	}
 	if !fits {
@@ -257,8 +257,8 @@ func (c *overrideChecker) check(k keyOverride) checkedOverride {
 	return c.checked[k]
 }
 
-// at returns err with the endpoint.
-func (r placedRule) at(err error) error {
+// errorAt returns err with the endpoint.
+func (r placedRule) errorAt(err error) error {
 	if err == nil || r.name() == "" {
 		return err
 	}
@@ -272,7 +272,7 @@ func (s *Set) Overrides(name string, changes *rules.Zone) func(*rules.Override) 
 		return func(*rules.Override) error { return s.noZone(name) }
 	}
 	inForce := &zoneRules{endpoints: z.configured.endpoints, overrides: make(map[overrideText]*override)}
-	b, _ := z.builder.with(z.configured, changes) // what is wrong with the limits is said at their place
+	b, _ := z.builder.withChanges(z.configured, changes) // what is wrong with the limits is said at their place
 	if endpoints, err := b.endpoints(); err == nil {
 		inForce.endpoints = endpoints
 	}

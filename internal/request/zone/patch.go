@@ -43,7 +43,7 @@ func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *
 			return nil, nil, false // which says so
 		}
 		for _, z := range s.zonesCalled(name) {
-			c, errs := earlier.of(z), []error(nil)
+			c, errs := earlier.rulesFor(z), []error(nil)
 			switch {
 			case c.keys.Changed() > mostPatched:
 				return nil, nil, false

@@ -28,7 +28,7 @@ func (p *placement) configured(endpoints []endpointRules) *rule {
 func (p *placement) rule(endpoints []endpointRules) *rule {
 	r := p.configured(endpoints)
 	if r != nil && p.override != nil {
-		return p.override.of(r)
+		return p.override.applyTo(r)
 	}
 	return r
 }

@@ -246,7 +246,7 @@ type keyPlanner struct {
 // above returns the keys in use that are above their new limits, or at the limit if their dry run ends,
 // the greatest use first.
 func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (keys []api.PlannedKey, err error) {
-	counted := newCountedRules(p.planned, p.new.of(p.planned), "", p.now)
+	counted := newCountedRules(p.planned, p.new.rulesFor(p.planned), "", p.now)
 	for _, k := range used {
 		r := p.ruleOf(k)
 		if r == nil || counted.byID[k.Rule] == nil {
@@ -274,7 +274,7 @@ func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (k
 // of the sites that share the zone.
 func (p *keyPlanner) endsDryRun(key []byte) bool {
 	dry := func(s *Snapshot, is bool) bool {
-		return slices.ContainsFunc(s.set.zonesCalled(p.zone.Name), func(z *Zone) bool { return s.of(z).dryRun.Includes(key) == is })
+		return slices.ContainsFunc(s.set.zonesCalled(p.zone.Name), func(z *Zone) bool { return s.rulesFor(z).dryRun.Includes(key) == is })
 	}
 	return dry(p.old, true) && dry(p.new, false)
 }
@@ -282,7 +282,7 @@ func (p *keyPlanner) endsDryRun(key []byte) bool {
 // ruleOf returns the new rule of a count, nil if nothing counts there: at the same endpoint, for the tier
 // under whose limit the key was used, if that can be told.
 func (p *keyPlanner) ruleOf(k *usedKey) (likely *rule) {
-	old, rules := p.old.of(p.zone), p.new.of(p.planned)
+	old, rules := p.old.rulesFor(p.zone), p.new.rulesFor(p.planned)
 	for i := range old.endpoints {
 		e := &old.endpoints[i]
 		place := slices.IndexFunc(rules.endpoints, func(other endpointRules) bool { return other.name() == e.name() })

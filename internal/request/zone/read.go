@@ -60,7 +60,7 @@ const mostCharges = 4
 // Read reads a request, and reports whether z applies to it. The error is what to answer in place of
 // any decision. What the reading refers to is valid until r is read for another request.
 func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err error) {
-	rules := s.of(z)
+	rules := s.rulesFor(z)
 	charges, concurrent := found.Charges[:0], found.Concurrent[:0]
 	*found = Reading{}
 	found.Zone, found.Charges, found.Concurrent = z, charges, concurrent
@@ -196,7 +196,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 			e := &rules.endpoints[place]
 			c := Charge{
 				Policy: &inForce.Policy, endpoint: place, own: inForce.CountID == e.id, counters: e.countersOf(found.tier),
-				Counts: e.counts, Wait: e.wait.of(e.counts), Late: e.late,
+				Counts: e.counts, Wait: e.wait.waitFor(e.counts), Late: e.late,
 			}
 			if !inForce.Block {
 				var has keytemplate.Presence
@@ -221,7 +221,7 @@ func (e *endpointRules) costOf(inForce *rule, key []byte, r *Request) (int64, re
 	if e.late != nil {
 		return e.late.reservation(inForce, key, r.HTTP, r.Repl)
 	}
-	n, has := e.cost.of(inForce, r.HTTP, r.Repl)
+	n, has := e.cost.eventsOf(inForce, r.HTTP, r.Repl)
 	return n, "", has
 }
 
@@ -289,7 +289,7 @@ func (f *Reading) Describe(c *Charge, r *response.Result) {
 // that a template makes, and the tier that the request has if the zone has no such tier. The
 // endpoint is where Caddy reads the request to be.
 func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template) (endpoint, tier, unknown string) {
-	rules := s.of(z)
+	rules := s.rulesFor(z)
 	endpoint = rules.endpoints[z.placeOf(r, rules)].name()
 	found := Reading{Template: template}
 	if key, has, err := template.Append(nil, r.HTTP, r.Repl); err == nil && has == keytemplate.Present {

@@ -139,7 +139,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 				return nil, compiled.route.ShadowedBy(r, fmt.Sprintf("place %d", earlier+1))
 			}
 		}
-		b.warnings = append(b.warnings, compiled.route.Doubts()...)
+		b.warnings = append(b.warnings, compiled.route.Warnings()...)
 		all = append(all, *compiled)
 	}
 	for i := range all {

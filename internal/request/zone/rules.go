@@ -76,7 +76,7 @@ func (e *endpointRules) name() string {
 // the same in memory. The errors are about changes that are left out, because the configuration has
 // become another one.
 func (z *Zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []error) {
-	b, left := z.builder.with(earlier, changes.zone)
+	b, left := z.builder.withChanges(earlier, changes.zone)
 	endpoints, err := b.endpoints()
 	if err != nil { // with has compiled them already
 		return earlier, append(left, err)
@@ -105,9 +105,9 @@ func (z *Zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 	return compiled, append(left, compiled.setEntries(z, earlier, changes)...)
 }
 
-// with returns a builder of the zone with the limits of changes, which may be nil, and the errors
+// withChanges returns a builder of the zone with the limits of changes, which may be nil, and the errors
 // of those that the zone cannot have.
-func (b *ruleBuilder) with(earlier *zoneRules, changes *rules.Zone) (changed *ruleBuilder, left []error) {
+func (b *ruleBuilder) withChanges(earlier *zoneRules, changes *rules.Zone) (changed *ruleBuilder, left []error) {
 	limits := placedLimits(changes)
 	changed = b.copy(earlier)
 	for _, l := range limits {

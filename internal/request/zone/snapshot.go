@@ -23,13 +23,13 @@ type Snapshot struct {
 // BelongsTo reports whether s is about the zones of set.
 func (s *Snapshot) BelongsTo(set *Set) bool { return s.set == set }
 
-// of returns the rules of z.
-func (s *Snapshot) of(z *Zone) *zoneRules { return s.zones[z.index] }
+// rulesFor returns the rules of z.
+func (s *Snapshot) rulesFor(z *Zone) *zoneRules { return s.zones[z.index] }
 
 // rulesOf returns a zone of a name and its rules. The zone exists.
 func (s *Snapshot) rulesOf(name string) (*Zone, *zoneRules) {
 	z := s.set.named(name)
-	return z, s.of(z)
+	return z, s.rulesFor(z)
 }
 
 // LeftOut says why some rules of a version are not in force: they do not fit the configuration.
@@ -74,7 +74,7 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 		if changes[z.Name] != nil {
 			was := z.configured
 			if earlier != nil {
-				was = earlier.of(z)
+				was = earlier.rulesFor(z)
 			}
 			c, errs = z.compile(was, changes[z.Name])
 			left = append(left, LeftOut{z, errs})

@@ -127,8 +127,8 @@ func (f *tierFinder) checkReachable() error {
 	return nil
 }
 
-// doubts returns what is probably a mistake in f. limit is that of the zone, which has f.
-func (f *tierFinder) doubts(limit *config.Limit) (doubts []error) {
+// warnings returns what is probably a mistake in f. limit is that of the zone, which has f.
+func (f *tierFinder) warnings(limit *config.Limit) (warnings []error) {
 	if limit == nil || slices.Contains(f.all(), noTier) {
 		return nil
 	}

@@ -88,7 +88,7 @@ func TestTiersThatNoKeyHas(t *testing.T) {
 	}
 }
 
-func TestTierDoubts(t *testing.T) {
+func TestTierWarnings(t *testing.T) {
 	const unreachable = "no request can reach the limit of the zone"
 	for _, tc := range []struct{ zone, want string }{
 		{`"limit": "10/1m", "tier": {"placeholder": "{http.auth.user.plan}", "tiers": {"free": "1/1m"}}`, ""},

@@ -29,13 +29,13 @@ func (s *Snapshot) Top(zone string, q *api.TopQuery, view *topkeys.View) *api.To
 		}
 	}
 	slices.SortFunc(all, func(a, b *usedKey) int {
-		return cmp.Or(cmp.Compare(b.by(q.By), a.by(q.By)), strings.Compare(a.Key, b.Key), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(b.rateBy(q.By), a.rateBy(q.By)), strings.Compare(a.Key, b.Key), cmp.Compare(a.Rule, b.Rule))
 	})
 	answer := &api.Top{
 		Zone: z.Name, By: q.By, Unlisted: rounded(view.Taken.Unlisted + view.Rejected.Unlisted), Keys: []api.TopKey{},
 	}
 	for _, k := range all[:min(q.Most, len(all))] {
-		if k.by(q.By) > 0 {
+		if k.rateBy(q.By) > 0 {
 			answer.Keys = append(answer.Keys, counted.describe(k, s.set.showsKeys(zone)))
 		}
 	}
@@ -70,8 +70,8 @@ func newUsedKeys(view *topkeys.View) map[topkeys.ID]*usedKey {
 	return all
 }
 
-// by returns what keys are sorted by: see api.TopQuery.By.
-func (u *usedKey) by(what string) float64 {
+// rateBy returns what keys are sorted by: see api.TopQuery.By.
+func (u *usedKey) rateBy(what string) float64 {
 	switch what {
 	case api.ByTaken:
 		return u.taken
@@ -161,7 +161,7 @@ func (c *countedRules) ruleOf(k *usedKey) *rule {
 		if o := entries.overrideAt(c.now, p.place); o != nil {
 			all = make([]*rule, len(p.rules))
 			for i, r := range p.rules {
-				all[i] = o.of(r)
+				all[i] = o.applyTo(r)
 			}
 		}
 	}

@@ -25,8 +25,8 @@ func newWaits(w *caddy.Duration) waits {
 	return waits{time.Duration(*w), time.Duration(*w)}
 }
 
-// of returns the wait for events of which only those count that have one of the statuses; nil: all.
-func (w waits) of(counts *config.StatusSet) time.Duration {
+// waitFor returns the wait for events of which only those count that have one of the statuses; nil: all.
+func (w waits) waitFor(counts *config.StatusSet) time.Duration {
 	if counts != nil {
 		return w.forStatus
 	}
@@ -102,7 +102,7 @@ func (b *ruleBuilder) checkWaits(endpoints []endpointRules) error {
 // checkWait refuses a wait at e that helps no request. Without it, the waits would be others.
 func (e *endpointRules) checkWait(wait time.Duration, others waits) error {
 	switch {
-	case wait == 0 && others.of(e.counts) == 0:
+	case wait == 0 && others.waitFor(e.counts) == 0:
 		return errors.New("wait is 0, and without it requests do not wait either: use no wait, or a duration such as 500ms")
 	case wait == 0, e.concurrent != nil:
 		return nil

@@ -120,7 +120,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 		return nil, config.ErrorIn("tier", fmt.Errorf("tier: %w", err))
 	}
 	if z.tiers != nil {
-		z.Warnings = append(z.Warnings, z.tiers.doubts(settings.Limit)...)
+		z.Warnings = append(z.Warnings, z.tiers.warnings(settings.Limit)...)
 		for _, k := range settings.Tier.Keys {
 			z.warnAboutPattern(settings.Key, k.Glob)
 		}
@@ -157,7 +157,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	}
 	z.builder.compiled = nil // the endpoints have them
 	z.Memory = z.builder.memory
-	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareDoubts(settings)...)
+	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareWarnings(settings)...)
 	z.usePaths()
 	z.Adaptive = newAdaptive(settings.Adaptive, o.Usage)
 	z.unsure = unsurePlaceholders(z.Placeholders())
@@ -276,8 +276,8 @@ func (z *Zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Templat
 	if err != nil {
 		return nil, err
 	}
-	if doubt := t.Doubt(); doubt != nil {
-		z.Warnings = append(z.Warnings, doubt)
+	if warning := t.Warning(); warning != nil {
+		z.Warnings = append(z.Warnings, warning)
 	}
 	return t, z.refuse(t.Check())
 }

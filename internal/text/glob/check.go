@@ -22,8 +22,8 @@ func Check(pattern string) error {
 	return nil
 }
 
-// Doubtful returns what is probably a mistake in a pattern, or "".
-func Doubtful(pattern string) string {
+// Warning returns what is probably a mistake in a pattern, or "".
+func Warning(pattern string) string {
 	switch {
 	case len(pattern) > 1 && strings.HasSuffix(pattern, "%") && !strings.ContainsAny(pattern, "*?"):
 		return fmt.Sprintf("%q matches only with the %% at its end: use * for any text", pattern)

@@ -46,12 +46,12 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestDoubtful(t *testing.T) {
+func TestWarning(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"bad.*": "use * alone", "/bad/": "unless the key is a path", "10.*": "", "a*": "", "/": "", "/api/*": "", "//": "",
 	} {
-		if got := Doubtful(pattern); (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("Doubtful(%q) = %q, want %q in it", pattern, got, want)
+		if got := Warning(pattern); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("warning about %q = %q, want %q in it", pattern, got, want)
 		}
 	}
 }

@@ -33,8 +33,8 @@ func OpensWebSocket(r *http.Request) bool {
 }
 
 // Check returns an error if method, in upper case, is surely a mistake. Programs have methods of
-// their own, so any other unknown method is only doubtful: doubt says why.
-func Check(method string) (doubt string, err error) {
+// their own, so any other unknown method is only probably wrong: warning says why.
+func Check(method string) (warning string, err error) {
 	switch {
 	case slices.Contains(common, method), slices.Contains(others, method):
 		return "", nil

@@ -8,13 +8,13 @@ import (
 
 func TestCheck(t *testing.T) {
 	for _, method := range append(append([]string{}, common...), others...) {
-		if doubt, err := Check(method); doubt != "" || err != nil {
-			t.Errorf("%s is doubtful (%q) or refused: %v", method, doubt, err)
+		if warning, err := Check(method); warning != "" || err != nil {
+			t.Errorf("%s is doubtful (%q) or refused: %v", method, warning, err)
 		}
 	}
 	for _, method := range []string{"MYMETHOD", "FROBNICATE", "WEBSOCKET", "PULL", "CALL"} {
-		if doubt, err := Check(method); !strings.Contains(doubt, method) || err != nil {
-			t.Errorf("Check(%s) = %q, %v; want a doubt", method, doubt, err)
+		if warning, err := Check(method); !strings.Contains(warning, method) || err != nil {
+			t.Errorf("Check(%s) = %q, %v; want a warning", method, warning, err)
 		}
 	}
 	for method, want := range map[string]string{
@@ -22,8 +22,8 @@ func TestCheck(t *testing.T) {
 		"DELTE": "use DELETE", "OPTION": "use OPTIONS", "ANY": "use none", "ALL": "use none",
 		"": "such as GET", "GET POST": "such as GET", "GET,POST": "such as GET", "*": "use none",
 	} {
-		if doubt, err := Check(method); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Check(%q) = %q, %v; want an error with %q", method, doubt, err, want)
+		if warning, err := Check(method); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Check(%q) = %q, %v; want an error with %q", method, warning, err, want)
 		}
 	}
 }

@@ -94,8 +94,8 @@ var mistakes = []mistake{
 	},
 }
 
-// Doubtful returns what a pattern matches that was probably meant otherwise, or "".
-func Doubtful(pattern string) string {
+// Warning returns what a pattern matches that was probably meant otherwise, or "".
+func Warning(pattern string) string {
 	switch {
 	case pattern == "/.*":
 		return "path \"/.*\" matches only paths whose first part begins with a dot: use * for all paths"

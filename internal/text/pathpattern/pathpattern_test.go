@@ -73,10 +73,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestDoubtful(t *testing.T) {
+func TestWarning(t *testing.T) {
 	for pattern, want := range map[string]bool{"/.*": true, "/api//x": true, "*/.*": false, "/.git*": false, "/a": false} {
-		if got := Doubtful(pattern); (got != "") != want {
-			t.Errorf("Doubtful(%q) = %q, want one: %v", pattern, got, want)
+		if got := Warning(pattern); (got != "") != want {
+			t.Errorf("warning about %q = %q, want one: %v", pattern, got, want)
 		}
 	}
 }

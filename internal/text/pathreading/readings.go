@@ -110,8 +110,8 @@ func (f front) remove(tokens []byte, slash bool) []byte {
 	return []byte("/")
 }
 
-// in reports whether a server that decodes slashes, or does not, may find f in a path.
-func (f front) in(tokens []byte, slash bool) bool {
+// isIn reports whether a server that decodes slashes, or does not, may find f in a path.
+func (f front) isIn(tokens []byte, slash bool) bool {
 	switch f {
 	case behindSlashes, upToRawSlash:
 		return bytes.HasPrefix(tokens, []byte("//"))
@@ -210,7 +210,7 @@ func readings(tokens []byte) (all []Reading, _ error) {
 	}
 	for _, f := range [...]front{noFront, behindSlashes, upToRawSlash, behindTwoSlashes, script, scriptAndSlash} {
 		for _, slash := range [...]bool{true, false} {
-			if !f.in(tokens, slash) || !slash && !encoded {
+			if !f.isIn(tokens, slash) || !slash && !encoded {
 				continue
 			}
 			parts := splitParts(f.remove(tokens, slash))

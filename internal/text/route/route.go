@@ -47,17 +47,17 @@ func New(methods []string, pattern string) (*Route, error) {
 	return e, nil
 }
 
-// Doubts returns what is probably a mistake in e.
-func (e *Route) Doubts() (doubts []error) {
-	if doubt := pathpattern.Doubtful(e.pattern); doubt != "" {
-		doubts = append(doubts, errors.New(doubt))
+// Warnings returns what is probably a mistake in e.
+func (e *Route) Warnings() (warnings []error) {
+	if warning := pathpattern.Warning(e.pattern); warning != "" {
+		warnings = append(warnings, errors.New(warning))
 	}
 	for _, m := range e.methods {
-		if doubt, _ := httpmethod.Check(m); doubt != "" {
-			doubts = append(doubts, errors.New(doubt))
+		if warning, _ := httpmethod.Check(m); warning != "" {
+			warnings = append(warnings, errors.New(warning))
 		}
 	}
-	return doubts
+	return warnings
 }
 
 // Covers reports whether e matches all requests that other matches. It is certain when it says so.

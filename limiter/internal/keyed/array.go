@@ -23,8 +23,8 @@ func (a *array) slots() int { return len(a.groups) * groupSize }
 // entries are displaced, and those to a group whose word is mostly in the same cache line.
 func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 
-// at returns the memory of slot i.
-func (a *array) at(i int) unsafe.Pointer { return unsafe.Add(a.memory, i*a.stride) }
+// entryAt returns the memory of slot i.
+func (a *array) entryAt(i int) unsafe.Pointer { return unsafe.Add(a.memory, i*a.stride) }
 
 // coldAt returns the memory of the cold value of slot i.
 func (a *array) coldAt(i int) unsafe.Pointer { return unsafe.Add(a.cold, i*a.coldSize) }
@@ -61,7 +61,7 @@ func (a *array) find(k *Key, offset int, spill *Spill[string]) (slot int) {
 		group := a.groups[g]
 		for s := group.tagged(tag); s != 0; s &= s - 1 {
 			i := g*groupSize + s.first()
-			if p := a.at(i); (*head)(p).is(k) && a.textIs(p, offset, k.Text, spill) {
+			if p := a.entryAt(i); (*head)(p).is(k) && a.textIs(p, offset, k.Text, spill) {
 				return i
 			}
 		}
@@ -94,7 +94,7 @@ func (a *array) eachHash(hash uint32, do func(unsafe.Pointer)) {
 	for range a.groups {
 		group := a.groups[g] // as it was before do removes an entry
 		for s := group.tagged(tagOf(hash)); s != 0; s &= s - 1 {
-			if p := a.at(g*groupSize + s.first()); (*head)(p).hash == hash {
+			if p := a.entryAt(g*groupSize + s.first()); (*head)(p).hash == hash {
 				do(p)
 			}
 		}
@@ -112,7 +112,7 @@ func (a *array) insert(hash uint32) (slot int) {
 		a.resize(n + max(1, n*int(6+hash%8)/64))
 	}
 	slot = a.claim(hash)
-	clear(unsafe.Slice((*byte)(a.at(slot)), a.stride))
+	clear(unsafe.Slice((*byte)(a.entryAt(slot)), a.stride))
 	clear(unsafe.Slice((*byte)(a.coldAt(slot)), a.coldSize))
 	return slot
 }
@@ -162,8 +162,8 @@ func (a *array) resize(groups int) {
 	for g, group := range a.groups {
 		for s := group.used(); s != 0; s &= s - 1 {
 			i := g*groupSize + s.first()
-			j := to.claim((*head)(a.at(i)).hash)
-			copyBytes(to.at(j), a.at(i), a.stride)
+			j := to.claim((*head)(a.entryAt(i)).hash)
+			copyBytes(to.entryAt(j), a.entryAt(i), a.stride)
 			copyBytes(to.coldAt(j), a.coldAt(i), a.coldSize)
 		}
 	}

@@ -33,7 +33,7 @@ func (t *Table[V, C]) Find(k *Key) (*Entry[V], *C) {
 	if slot < 0 {
 		return nil, nil
 	}
-	return (*Entry[V])(a.at(slot)), (*C)(a.coldAt(slot))
+	return (*Entry[V])(a.entryAt(slot)), (*C)(a.coldAt(slot))
 }
 
 // Cold returns the cold value of e.
@@ -64,7 +64,7 @@ func (t *Table[V, C]) Insert(k *Key) *Entry[V] {
 		t.bySize[z] = uint8(len(t.arrays))
 	}
 	a := &t.arrays[t.bySize[z]-1]
-	e := (*Entry[V])(a.at(a.insert(uint32(k.Hash))))
+	e := (*Entry[V])(a.entryAt(a.insert(uint32(k.Hash))))
 	e.head = head{
 		hash: uint32(k.Hash), id: k.ID, layout: k.Layout, length: k.length(), size: z, numbers: uint8(k.Numbers),
 	}

@@ -40,7 +40,7 @@ func (t *Table[V, C]) Walk(c *Cursor, n int, do func(*Entry[V])) (more bool) {
 // visit calls do with the entries in the group g of a.
 func visit[V any](a *array, g int, do func(*Entry[V])) {
 	for s := a.groups[g].used(); s != 0; s &= s - 1 {
-		do((*Entry[V])(a.at(g*groupSize + s.first())))
+		do((*Entry[V])(a.entryAt(g*groupSize + s.first())))
 	}
 }
 

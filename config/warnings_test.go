@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-func TestDoubts(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	const (
 		prefix = "ipv6_prefix does not change how keys are counted, because {http.request.header.X-Api-Key} is no address: use " +
 			"{client_ip} in the key, or `on_missing_key {client_ip}` if it is meant for requests without a key"
@@ -53,8 +53,8 @@ func TestDoubts(t *testing.T) {
 			app.Redis = new(Redis)
 		}
 		var got []string
-		for _, doubt := range h.Zones["z"].Doubts(app) {
-			got = append(got, doubt.Error())
+		for _, warning := range h.Zones["z"].Warnings(app) {
+			got = append(got, warning.Error())
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q\nwant %q", tc.zone, got, tc.want)
@@ -62,15 +62,15 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-func TestDoubtsOfApp(t *testing.T) {
+func TestWarningsOfApp(t *testing.T) {
 	app := &App{Defaults: &Defaults{Enforcement: Enforcement{Mode: "strict"}}, Tiers: map[string]*Tier{
 		"pro": {Limit: Limit{Events: 5}, Enforcement: Enforcement{OnOutage: "closed"}}, "free": {Limit: Limit{Events: 5}},
 	}}
-	if got := app.Doubts(); len(got) != 2 {
-		t.Errorf("doubts = %v, want one of the defaults and one of the tier pro", got)
+	if got := app.Warnings(); len(got) != 2 {
+		t.Errorf("warnings = %v, want one of the defaults and one of the tier pro", got)
 	}
 	app.Redis = new(Redis)
-	if got := app.Doubts(); len(got) != 0 {
-		t.Errorf("doubts with Redis = %v, want none", got)
+	if got := app.Warnings(); len(got) != 0 {
+		t.Errorf("warnings with Redis = %v, want none", got)
 	}
 }

@@ -15,9 +15,9 @@ import (
 // slowest is the window of a limit under which hardly anything comes back.
 const slowest = 1000 * time.Hour
 
-// Doubts returns why a change of the limits of a key probably has no effect. counted reports whether
+// Warnings returns why a change of the limits of a key probably has no effect. counted reports whether
 // requests with the key must have been counted before.
-func (s *Snapshot) Doubts(ctx context.Context, store InspectedStore, key rules.Key, counted bool) []string {
+func (s *Snapshot) Warnings(ctx context.Context, store InspectedStore, key rules.Key, counted bool) []string {
 	z := s.set.named(key.Zone)
 	if z == nil {
 		return nil

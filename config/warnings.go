@@ -18,29 +18,29 @@ const (
 	manySubwindows = 100
 )
 
-// Doubts returns what is probably a mistake in a zone of an app, because it has no effect or a high
+// Warnings returns what is probably a mistake in a zone of an app, because it has no effect or a high
 // price.
-func (z *Zone) Doubts(a *App) (doubts []error) {
-	add := func(doubt error) {
-		if doubt != nil && !slices.ContainsFunc(doubts, func(other error) bool { return other.Error() == doubt.Error() }) {
-			doubts = append(doubts, doubt)
+func (z *Zone) Warnings(a *App) (warnings []error) {
+	add := func(warning error) {
+		if warning != nil && !slices.ContainsFunc(warnings, func(other error) bool { return other.Error() == warning.Error() }) {
+			warnings = append(warnings, warning)
 		}
 	}
-	add(z.prefixDoubt())
+	add(z.prefixWarning())
 	algorithm := cmp.Or(z.Algorithm, a.DefaultSettings().Algorithm)
 	if z.Legacy() {
 		algorithm = &Algorithm{Name: limiter.SlidingWindowLog.String()}
-		add(memoryDoubt(algorithm, &Limit{Events: z.MaxEvents}))
+		add(memoryWarning(algorithm, &Limit{Events: z.MaxEvents}))
 	}
 	place := func(algorithm *Algorithm, e Enforcement, limit *Limit, tiers map[string]*Tier) {
-		add(memoryDoubt(algorithm, limit))
+		add(memoryWarning(algorithm, limit))
 		if a.Redis == nil {
-			add(e.doubt())
+			add(e.warning())
 		}
 		for _, name := range slices.Sorted(maps.Keys(tiers)) {
-			add(memoryDoubt(algorithm, cmp.Or(tiers[name].OwnLimit(), a.Tiers[name].OwnLimit())))
+			add(memoryWarning(algorithm, cmp.Or(tiers[name].OwnLimit(), a.Tiers[name].OwnLimit())))
 			if t := tiers[name]; t != nil && a.Redis == nil {
-				add(t.doubt())
+				add(t.warning())
 			}
 		}
 	}
@@ -52,27 +52,27 @@ func (z *Zone) Doubts(a *App) (doubts []error) {
 	for _, e := range z.Endpoints {
 		place(cmp.Or(e.Algorithm, algorithm), e.Enforcement, e.Limit, e.Tiers)
 	}
-	return doubts
+	return warnings
 }
 
-// Doubts returns what of the settings for all zones has no effect.
-func (a *App) Doubts() (doubts []error) {
+// Warnings returns what of the settings for all zones has no effect.
+func (a *App) Warnings() (warnings []error) {
 	if a.Redis != nil {
 		return nil
 	}
-	if doubt := a.DefaultSettings().doubt(); doubt != nil {
-		doubts = append(doubts, fmt.Errorf("defaults: %w", doubt))
+	if warning := a.DefaultSettings().warning(); warning != nil {
+		warnings = append(warnings, fmt.Errorf("defaults: %w", warning))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Tiers)) {
-		if doubt := a.Tiers[name].doubt(); doubt != nil {
-			doubts = append(doubts, fmt.Errorf("tier %s: %w", name, doubt))
+		if warning := a.Tiers[name].warning(); warning != nil {
+			warnings = append(warnings, fmt.Errorf("tier %s: %w", name, warning))
 		}
 	}
-	return doubts
+	return warnings
 }
 
-// doubt returns why e has no effect where counts are in memory, nil if it is empty or the default.
-func (e Enforcement) doubt() error {
+// warning returns why e has no effect where counts are in memory, nil if it is empty or the default.
+func (e Enforcement) warning() error {
 	switch {
 	case e.Mode == modeStrict:
 		return fmt.Errorf("mode strict has no effect, because the counts are in this process, which decides each request: " +
@@ -84,8 +84,8 @@ func (e Enforcement) doubt() error {
 	return nil
 }
 
-// memoryDoubt returns what a limit takes for each key, if that is much.
-func memoryDoubt(a *Algorithm, l *Limit) error {
+// memoryWarning returns what a limit takes for each key, if that is much.
+func memoryWarning(a *Algorithm, l *Limit) error {
 	if a == nil || l == nil || l.Unlimited || l.Block {
 		return nil
 	}
@@ -111,9 +111,9 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// prefixDoubt returns why a prefix of addresses has probably no effect. What writes on_missing_key
+// prefixWarning returns why a prefix of addresses has probably no effect. What writes on_missing_key
 // may mean it for requests without a key.
-func (z *Zone) prefixDoubt() error {
+func (z *Zone) prefixWarning() error {
 	name := "ipv6_prefix"
 	if z.IPv6Prefix == nil {
 		name = "ipv4_prefix"
