@@ -17,10 +17,17 @@ func (s *Snapshot) Zone(name string) api.Zone {
 	z, inForce := s.rulesOf(name)
 	i := inspector{snapshot: s, zone: z, config: z.builder.zone}
 	answer := api.Zone{Name: z.Name, Key: i.config.Key, Limits: []api.EndpointLimits{}, Adaptive: z.describeAdaptive()}
-	for place := range inForce.endpoints {
-		if limits := i.limitsAt(inForce, place); len(limits.Tiers) > 0 {
-			answer.Limits = append(answer.Limits, limits)
+	described := -1 // the endpoint of the last element
+	for s := range inForce.slots(z) {
+		if !s.own {
+			continue // the count is that of the zone
 		}
+		if s.at.endpoint != described {
+			described = s.at.endpoint
+			answer.Limits = append(answer.Limits, api.EndpointLimits{Endpoint: s.endpoint})
+		}
+		limits := &answer.Limits[len(answer.Limits)-1]
+		limits.Tiers = append(limits.Tiers, i.describe(inForce, s))
 	}
 	if share := i.config.DryRun; share > 0 {
 		answer.DryRun = config.FormatPercent(float64(share))
@@ -39,46 +46,27 @@ func (s *Snapshot) Zone(name string) api.Zone {
 func (s *Snapshot) Limits() (all []usage.Limit) {
 	for _, name := range s.set.Zones() {
 		z, inForce := s.rulesOf(name)
-		for place := range inForce.endpoints {
-			for _, tier := range z.tiers.all() {
-				at := placement{endpoint: place, tier: tier}
-				if r := at.configured(inForce.endpoints); r.limits() {
-					all = append(all, usage.Limit{
-						Zone: name, Endpoint: inForce.endpoints[place].name(), Tier: z.tiers.name(tier),
-						Events: r.limit.Events, Window: time.Duration(r.limit.Window),
-					})
-				}
+		for s := range inForce.slots(z) {
+			if r := s.rule; !s.missing && r.limits() {
+				all = append(all, usage.Limit{
+					Zone: name, Endpoint: s.endpoint, Tier: s.tier, Events: r.limit.Events, Window: time.Duration(r.limit.Window),
+				})
 			}
 		}
 	}
 	return all
 }
 
-// limitsAt returns the limits at a place of the zone: of each tier that keys can have, and of
-// requests without a key if the zone has a limit for them.
-func (i *inspector) limitsAt(inForce *zoneRules, place int) api.EndpointLimits {
-	e := &inForce.endpoints[place]
-	limits := api.EndpointLimits{Endpoint: e.name(), Tiers: []api.TierLimit{}}
-	tiers := i.zone.tiers.all()
-	if i.zone.missing.limited {
-		tiers = append(tiers, withoutKey)
+// describe returns the limit of a slot.
+func (i *inspector) describe(inForce *zoneRules, s *slot) api.TierLimit {
+	described := api.TierLimit{
+		Tier: s.tier, Missing: s.missing, Limit: "unlimited", From: []api.Origin{}, Compared: inForce.compared.describe(s.at),
 	}
-	for _, tier := range tiers {
-		at := placement{endpoint: place, tier: tier}
-		if inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
-			continue // the count is that of the zone
-		}
-		described := api.TierLimit{
-			Tier: i.zone.tiers.name(tier), Missing: tier == withoutKey, Limit: "unlimited", From: []api.Origin{},
-			Compared: inForce.compared.describe(place, tier),
-		}
-		if r := at.configured(inForce.endpoints); r != nil {
-			described.Limit, described.Algorithm = r.limit.String(), algorithmText(r.compiled.Algorithm)
-			described.From = i.origins(e, place, tier)
-		}
-		limits.Tiers = append(limits.Tiers, described)
+	if r := s.rule; r != nil {
+		described.Limit, described.Algorithm = r.limit.String(), algorithmText(r.compiled.Algorithm)
+		described.From = i.origins(&inForce.endpoints[s.at.endpoint], s.at.endpoint, s.at.tier)
 	}
-	return limits
+	return described
 }
 
 // origins returns where the limits of a tier at a place are from, without those of the key itself.
@@ -100,12 +88,12 @@ func (i *inspector) origins(e *endpointRules, place, tier int) []api.Origin {
 	return originsOf(i.config, i.snapshot.set.SharedTiers, changes, i.zone.tiers.name(tier), configured, e.name())
 }
 
-// describe returns the rule at a place of the zone for a tier, or nil if there is none.
-func (c *comparedRules) describe(place, tier int) *api.ComparedLimit {
+// describe returns the rule at a placement, or nil if there is none.
+func (c *comparedRules) describe(at placement) *api.ComparedLimit {
 	if c == nil {
 		return nil
 	}
-	r := (&placement{endpoint: place, tier: tier}).rule(c.endpoints)
+	r := at.rule(c.endpoints)
 	if r == nil {
 		return nil
 	}

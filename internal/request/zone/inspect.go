@@ -54,16 +54,13 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	answer := &api.Inspection{
 		Zone: zone, ShownKey: shown, Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []api.InspectedCount{},
 	}
-	for place := range inForce.endpoints {
-		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
-			for _, number := range i.possibleTiers(tier) {
-				answer.Concurrent = append(answer.Concurrent, i.concurrent(inForce, place, number, r.Endpoint != "")...)
-				at := placement{endpoint: place, tier: number}
-				if r.Endpoint == "" && inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
-					continue // it is charged to the count of the zone, which is listed by itself
-				}
-				answer.Counts = append(answer.Counts, i.counts(ctx, inForce, place, number)...)
-			}
+	for s := range inForce.slotsOf(z, i.possibleTiers(tier)) {
+		if r.Endpoint != "" && r.Endpoint != s.endpoint {
+			continue
+		}
+		answer.Concurrent = append(answer.Concurrent, i.concurrent(inForce, s.at.endpoint, s.at.tier, r.Endpoint != "")...)
+		if r.Endpoint != "" || s.own { // else it is charged to the count of the zone, which is listed by itself
+			answer.Counts = append(answer.Counts, i.counts(ctx, inForce, s.at.endpoint, s.at.tier)...)
 		}
 	}
 	return answer, nil

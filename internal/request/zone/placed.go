@@ -16,20 +16,10 @@ type PlacedLimit struct {
 // are not among them.
 func (s *Snapshot) PlacedLimits(name string) (all []PlacedLimit) {
 	z, inForce := s.rulesOf(name)
-	tiers := z.tiers.all()
-	if z.missing.limited {
-		tiers = append(tiers, withoutKey)
-	}
-	for place := range inForce.endpoints {
-		for _, tier := range tiers {
-			at := placement{endpoint: place, tier: tier}
-			r := at.configured(inForce.endpoints)
-			if !r.limits() || inForce.countedAt(place, r) != place {
-				continue
-			}
+	for s := range inForce.slots(z) {
+		if r := s.rule; s.own && r.limits() {
 			all = append(all, PlacedLimit{
-				Endpoint: inForce.endpoints[place].name(), Tier: z.tiers.name(tier), Missing: tier == withoutKey,
-				Policy: &r.Policy, Text: r.limit.String(),
+				Endpoint: s.endpoint, Tier: s.tier, Missing: s.missing, Policy: &r.Policy, Text: r.limit.String(),
 			})
 		}
 	}

@@ -107,21 +107,18 @@ func (s *Snapshot) limitTexts(name string) map[limitPlace]limitText {
 		}
 	}
 	z, inForce := s.rulesOf(name)
-	for place := range inForce.endpoints {
-		e := &inForce.endpoints[place]
-		for _, tier := range append(z.tiers.all(), withoutKey) {
-			p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), missing: tier == withoutKey}
-			at := placement{endpoint: place, tier: tier}
-			if t, r := texts[p], at.configured(inForce.endpoints); t != (limitText{}) && r != nil && r.Rule != nil {
-				t.how += enforcementText(r.Rule)
-				texts[p] = t
-			}
+	for s := range inForce.slots(z) {
+		p := limitPlace{endpoint: s.endpoint, tier: s.tier, missing: s.missing}
+		if t, r := texts[p], s.rule; t != (limitText{}) && r != nil && r.Rule != nil {
+			t.how += enforcementText(r.Rule)
+			texts[p] = t
 		}
-		for _, tier := range z.tiers.all() {
-			if r := e.concurrentRule(tier); r != nil && !inForce.countsInRest(place, tier) {
-				p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), concurrent: true}
-				texts[p] = limitText{limit: fmt.Sprintf("concurrent %d", r.Limit)}
-			}
+		if s.missing {
+			continue
+		}
+		if r := inForce.endpoints[s.at.endpoint].concurrentRule(s.at.tier); r != nil && !inForce.countsInRest(s.at.endpoint, s.at.tier) {
+			p := limitPlace{endpoint: s.endpoint, tier: s.tier, concurrent: true}
+			texts[p] = limitText{limit: fmt.Sprintf("concurrent %d", r.Limit)}
 		}
 	}
 	return texts
