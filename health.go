@@ -51,7 +51,7 @@ func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHand
 	case 0:
 	case 1:
 		h.Probe = args[0]
-		if gateway.CheckProbe(h.Probe) != nil {
+		if h.Probe == "" || gateway.CheckProbe(h.Probe) != nil {
 			return nil, helper.Errf("unexpected %q: use `%s`, where a matcher is *, a path that starts with /, or @<name>",
 				h.Probe, usage)
 		}

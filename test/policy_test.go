@@ -350,12 +350,11 @@ var policy = []struct {
 		packages: module + "/internal/gateway",
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
-			module + "/internal/fleet/membership", module + "/rules/...", "github.com/caddyserver/...",
-			"github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the gateway imports",
 	}, {
-		packages: module,
+		packages: module + "/internal/gateway",
 		forbid: []string{
 			module + "/cmd/...", module + "/test/...", module + "/limiter/storetest", module + "/limiter/leasetest",
 			module + "/rules/rulestoretest",
