@@ -78,7 +78,8 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames())
 }
 
-// CountBytes returns the most bytes that a count takes in memory whose limit allows so many events.
+// CountBytes returns how many bytes a count takes in memory at most, if its limit allows the given
+// number of events.
 // Entries of a log grow by doubling.
 func (a Algorithm) CountBytes(events int64) int64 {
 	if n := a.StateSize(); n > 0 {

@@ -22,10 +22,10 @@ type calculator interface {
 // StateSize returns the length of a State under a. It is 0 for the sliding window log, which grows
 // with what it remembers: use [NewCount].
 func (a Algorithm) StateSize() int {
-	if c := algorithms[a.Kind].calculator; c != nil {
-		return c.size(a)
+	if int(a.Kind) >= len(algorithms) || algorithms[a.Kind].calculator == nil {
+		return 0
 	}
-	return 0
+	return algorithms[a.Kind].calculator.size(a)
 }
 
 // calculator returns what works on the states of r. It panics if r has the sliding window log, which

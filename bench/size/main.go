@@ -121,17 +121,14 @@ func (b *builder) addSymbols(shares map[string]int64, sign int64) error {
 
 // moduleOf returns the module of a symbol: the first three elements of the path of its package.
 func moduleOf(symbol string) string {
-	path, inDomain := symbol, false
-	if i := strings.LastIndex(path, "/"); i >= 0 {
-		first, _, _ := strings.Cut(path, "/")
-		inDomain = strings.Contains(first, ".")
-	}
-	if !inDomain {
+	elements := strings.SplitN(symbol, "/", 4)
+	last := len(elements) - 1
+	if last == 0 || !strings.Contains(elements[0], ".") {
 		return "the standard library, types and others"
 	}
-	elements := strings.SplitN(path, "/", 4)
-	last := len(elements) - 1
-	elements[last], _, _ = strings.Cut(elements[last], ".")
+	if last < 3 { // the package, a dot, and the name
+		elements[last], _, _ = strings.Cut(elements[last], ".")
+	}
 	return strings.Join(elements[:min(3, len(elements))], "/")
 }
 
