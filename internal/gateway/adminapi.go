@@ -56,7 +56,5 @@ func running() *adminapi.Running {
 	}
 }
 
-// Interface guards.
-var (
-	_ caddy.AdminRouter = AdminAPI{}
-)
+// Interface guard.
+var _ caddy.AdminRouter = AdminAPI{}

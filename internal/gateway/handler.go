@@ -32,11 +32,9 @@ type Handler struct {
 // Provision compiles the handler's configuration. It changes no count of an earlier configuration.
 func (h *Handler) Provision(ctx caddy.Context) (err error) {
 	defer func() { err = spelling.Bound(err) }()
-	app, err := ctx.App(AppName)
-	if err != nil {
+	if h.app, err = appOf(ctx); err != nil {
 		return fmt.Errorf("loading the rate_limit app: %w", err)
 	}
-	h.app = app.(appModule).running()
 	checkReachLast(ctx)
 	if h.log, err = h.app.logOfHandlers(ctx); err != nil {
 		return fmt.Errorf("loading the events app: %w", err)

@@ -115,7 +115,7 @@ func (w *walk) routes(routes caddyhttp.RouteList) {
 func (w *walk) handler(handler caddyhttp.MiddlewareHandler) {
 	switch h := handler.(type) {
 	case handlerModule:
-		w.handlers = append(w.handlers, h.running())
+		w.handlers = append(w.handlers, h.asHandler())
 	case *caddyhttp.Subroute:
 		w.routes(h.Routes)
 		if h.Errors != nil {

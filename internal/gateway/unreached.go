@@ -75,12 +75,11 @@ func (ReachCheck) CaddyModule() caddy.ModuleInfo {
 // Provision returns an error if no request can reach a rate_limit handler. It warns about paths that
 // other handlers rewrite before.
 func (*ReachCheck) Provision(ctx caddy.Context) error {
-	app, err := ctx.App(AppName)
+	app, err := appOf(ctx)
 	if err != nil {
 		return err
 	}
 	if server := serverOf(ctx); server != nil {
-		app := app.(appModule).running()
 		app.warnRewritten(server)
 		return unreached(app.gaps(server), server.Name())
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
@@ -24,20 +23,19 @@ func keyByHash(ctx context.Context, c *Running, zone, hash string, other bool) (
 	if other {
 		return nil, apiError(http.StatusBadRequest, "there are both key_hash and a key: use one of them")
 	}
-	if k := c.keyByHash(ctx, zone, strings.ToLower(hash)); k != nil {
+	if k := c.findKey(ctx, zone, strings.ToLower(hash)); k != nil {
 		return k, nil
 	}
 	return nil, apiError(http.StatusNotFound, "this node knows no key of zone %q with the hash %s: use the key itself, or the node "+
 		"that has served it", zone, hash)
 }
 
-// keyByHash returns the key of a zone with a hash, or nil if this node knows none. It looks at all
+// findKey returns the key of a zone with a hash, or nil if this node knows none. It looks at all
 // accounts last, of which there may be a million.
-func (c *Running) keyByHash(ctx context.Context, zone, hash string) *api.KnownKey {
+func (c *Running) findKey(ctx context.Context, zone, hash string) *api.KnownKey {
 	others := func(yield func([]byte) bool) {
-		tops, _, _ := c.Store.Tops(ctx, zone) // without an answer, this node knows what it knows
-		for _, top := range tops {
-			view, _ := topkeys.Decode(top) // that of another version has no keys
+		views, _, _ := c.topsOfOthers(ctx, zone) // without an answer, this node knows what it knows
+		for _, view := range views {
 			for _, k := range append(view.Rejected.Keys, view.Taken.Keys...) {
 				if !yield([]byte(k.Key)) {
 					return

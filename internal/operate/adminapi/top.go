@@ -49,21 +49,28 @@ const (
 	topAgainAfter = 250 * time.Millisecond
 )
 
+// topsOfOthers returns the lists of a zone of the other nodes, without those of another version. nodes is
+// how many nodes there are.
+func (c *Running) topsOfOthers(ctx context.Context, zone string) (views []topkeys.View, nodes int, err error) {
+	tops, nodes, err := c.Store.Tops(ctx, zone)
+	for _, top := range tops {
+		if view, err := topkeys.Decode(top); err == nil {
+			views = append([]topkeys.View{view}, views...)
+		}
+	}
+	return views, nodes, err
+}
+
 // Top returns the keys that use a zone most, as those nodes tell that have answered already. Its error
 // is that the store does not answer.
 func (c *Running) Top(ctx context.Context, zone string, q *api.TopQuery) (*api.Top, error) {
 	view, fleet := usage.TopOf(zone), (*api.TopFleet)(nil)
 	if q.Fleet {
-		views := []topkeys.View{view}
-		tops, nodes, err := c.Store.Tops(ctx, zone)
+		views, nodes, err := c.topsOfOthers(ctx, zone)
 		if err != nil {
 			return nil, err
 		}
-		for _, top := range tops {
-			if other, err := topkeys.Decode(top); err == nil { // else it is of another version
-				views = append(views, other)
-			}
-		}
+		views = append([]topkeys.View{view}, views...)
 		view, fleet = topkeys.MergeViews(views), &api.TopFleet{Nodes: nodes, Answered: len(views)}
 	}
 	top := c.Snapshot.Top(zone, q, &view)

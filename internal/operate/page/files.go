@@ -17,8 +17,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-//go:embed static
-var static embed.FS
+//go:embed static report
+var embedded embed.FS
 
 // mediaTypes are those of the files by the ends of their names. Files with others are not served.
 var mediaTypes = map[string]string{
@@ -38,9 +38,9 @@ type file struct {
 // files has the files by their path. They are compressed when the page is looked at first.
 var files = sync.OnceValue(func() map[string]*file {
 	all := make(map[string]*file)
-	_ = fs.WalkDir(static, "static", func(name string, _ fs.DirEntry, _ error) error { // it cannot fail
+	_ = fs.WalkDir(embedded, "static", func(name string, _ fs.DirEntry, _ error) error { // it cannot fail
 		if mediaType := mediaTypes[path.Ext(name)]; mediaType != "" {
-			text, _ := static.ReadFile(name)
+			text, _ := embedded.ReadFile(name)
 			all[strings.TrimPrefix(name, "static/")] = newFile(mediaType, text)
 		}
 		return nil
@@ -107,10 +107,4 @@ func onlyGet(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Allow", "GET, HEAD")
 	return caddy.APIError{HTTPStatus: http.StatusMethodNotAllowed, Err: errors.New("this is read: use GET or HEAD")}
-}
-
-// fileText returns a file of the page, or nothing if there is none of this name.
-func fileText(name string) string {
-	text, _ := static.ReadFile("static/" + name)
-	return string(text)
 }

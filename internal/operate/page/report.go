@@ -1,15 +1,11 @@
 package page
 
 import (
-	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 )
-
-//go:embed report
-var reportFiles embed.FS
 
 // WriteReport writes what a simulation found, which is JSON, as one page: a file with its scripts, its
 // styles and its figures. Browsers show it without a server, and it loads nothing.
@@ -19,15 +15,15 @@ func WriteReport(w io.Writer, report any) error {
 		return err
 	}
 	file := func(name string) string {
-		text, _ := reportFiles.ReadFile("report/" + name) // it is embedded
+		text, _ := embedded.ReadFile(name) // it is embedded
 		return string(text)
 	}
 	_, err = strings.NewReplacer(
-		"/* style */", fileText("vendor/uPlot.min.css")+file("style.css"),
+		"/* style */", file("static/vendor/uPlot.min.css")+file("report/style.css"),
 		"/* data */", string(data),
-		"/* plot */", fileText("vendor/uPlot.iife.min.js"),
-		"/* script */", file("charts.js")+file("report.js"),
-	).WriteString(w, file("report.html"))
+		"/* plot */", file("static/vendor/uPlot.iife.min.js"),
+		"/* script */", file("report/charts.js")+file("report/report.js"),
+	).WriteString(w, file("report/report.html"))
 	if err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
