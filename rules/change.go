@@ -98,9 +98,9 @@ func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 // Other returns an entry of a list, which is in force at now and has another ID, about the same as
 // e. It returns nil if there is none.
 func Other[E ListEntry](entries []E, e E, schema Schema, now time.Time) (other E) {
-	about := Canonical(e, schema).about()
+	about := Canonical(e, schema).subjectOf()
 	for _, o := range entries {
-		if o.Common().ID != e.Common().ID && !o.Common().Expired(now) && Canonical(o, schema).about() == about {
+		if o.Common().ID != e.Common().ID && !o.Common().Expired(now) && Canonical(o, schema).subjectOf() == about {
 			return o
 		}
 	}

@@ -65,7 +65,7 @@ type ListEntry interface {
 	OfKey() *Key
 
 	// about returns what the entry is about. No two entries of a list are about the same.
-	about() subject
+	subjectOf() subject
 
 	// canonical returns the entry as Canonical does, with its own type.
 	canonical(schema Schema) any
@@ -85,10 +85,10 @@ func (a *TierAssignment) OfKey() *Key { return &a.Key }
 // OfKey implements ListEntry.
 func (a *AccessEntry) OfKey() *Key { return a.Key }
 
-func (o *Override) about() subject       { return o.Key.subject(o.Endpoint) }
-func (a *TierAssignment) about() subject { return a.Key.subject("") }
+func (o *Override) subjectOf() subject       { return o.Key.subject(o.Endpoint) }
+func (a *TierAssignment) subjectOf() subject { return a.Key.subject("") }
 
-func (a *AccessEntry) about() subject {
+func (a *AccessEntry) subjectOf() subject {
 	if a.Key != nil {
 		return a.Key.subject("")
 	}
@@ -183,7 +183,7 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 	ids, subjects := make(map[string]int), make(map[subject]int) // the last place of those that differ
 	for _, i := range inserted(changes) {
 		if e := entries[i]; e != none && !same(before[e.Common().ID], e) {
-			differs[i], ids[e.Common().ID], subjects[Canonical(e, v.schema).about()] = true, -1, -1
+			differs[i], ids[e.Common().ID], subjects[Canonical(e, v.schema).subjectOf()] = true, -1, -1
 		}
 	}
 	for i, e := range entries {
@@ -211,7 +211,7 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 		if common.Expired(v.now) {
 			continue
 		}
-		subject := Canonical(e, v.schema).about()
+		subject := Canonical(e, v.schema).subjectOf()
 		if last, found := subjects[subject]; found {
 			if last >= 0 && (differs[last] || differs[i]) {
 				v.report(path(), "%s[%d] is about the same: use only one of them, and change or delete that", list, last)

@@ -25,7 +25,7 @@ func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 	all := make([]arrival, 0, int(1.1*t.rate*length.Seconds()))
 	for at := 0.0; ; {
 		at += rng.ExpFloat64() / t.rate
-		due := time.Duration(t.shape.at(at) * float64(time.Second))
+		due := time.Duration(t.shape.arrival(at) * float64(time.Second))
 		if due >= length {
 			return all
 		}

@@ -56,7 +56,7 @@ func TestBurstsArriveInTheFirstTenthOfAPeriod(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ s, want float64 }{{0, 0}, {0.35, 0.035}, {0.7, 0.7}, {1.05, 0.735}, {7, 7}} {
-		if got := h.at(c.s); math.Abs(got-c.want) > 1e-9 {
+		if got := h.arrival(c.s); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("at(%g) = %g, want %g", c.s, got, c.want)
 		}
 	}

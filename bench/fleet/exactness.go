@@ -29,7 +29,7 @@ func measureExactness(l *lab) error {
 	for _, window := range l.windows {
 		r := &run{nodes: l.nodes, length: l.lengthFor(window)}
 		for _, r.trials = range batches(l.trials(window), trialRate, float64(carried*runtime.NumCPU())) {
-			res, err := r.on(l.cluster)
+			res, err := r.runOn(l.cluster)
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 		for _, p := range everyPolicy {
 			r.trials = append(r.trials, &trial{policy: p, shape: shapes[0], rate: 500, window: time.Minute, load: 1.5})
 		}
-		res, err := r.on(l.cluster)
+		res, err := r.runOn(l.cluster)
 		if err != nil {
 			return err
 		}

@@ -58,8 +58,8 @@ func (f *fleet) connect() error {
 	return nodes.Wait()
 }
 
-// in returns a copy of r in the node's zone, the same one each time.
-func (n *node) in(r *limiter.Rule) *limiter.Rule {
+// ruleIn returns a copy of r in the node's zone, the same one each time.
+func (n *node) ruleIn(r *limiter.Rule) *limiter.Rule {
 	here, found := n.rules.Load(r)
 	if !found {
 		rule := *r
@@ -77,7 +77,7 @@ func (n *node) connect() error {
 	}
 	deadline := time.Now().Add(patience)
 	for key := range 32 {
-		k := []limiter.Take{{Rule: n.in(rule), Key: fmt.Appendf(nil, "first %d", key), Cost: 1}}
+		k := []limiter.Take{{Rule: n.ruleIn(rule), Key: fmt.Appendf(nil, "first %d", key), Cost: 1}}
 		for err := n.store.Take(context.Background(), n.store.Now(), k); err != nil; {
 			if time.Now().After(deadline) {
 				return fmt.Errorf("connecting a node to the cluster: %w", err)

@@ -32,7 +32,7 @@ func measureKeys(l *lab) error {
 		for _, p := range []policy{leases[0], leases[1], leases[3]} {
 			r.add(p, shape{keys: keys, exponent: 1.1}, rate)
 		}
-		res, err := r.on(l.cluster)
+		res, err := r.runOn(l.cluster)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func measureShare(l *lab) error {
 	for _, p := range leases {
 		r := &run{nodes: nodes, warm: warm, length: length}
 		r.add(p, shape{keys: keys, exponent: 1.1}, float64(nodes*perNode))
-		res, err := r.on(l.cluster)
+		res, err := r.runOn(l.cluster)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func measureLatency(l *lab) error {
 	for _, p := range leases {
 		r.add(p, shape{keys: keys}, nodes*keys*each)
 	}
-	res, err := r.on(l.cluster)
+	res, err := r.runOn(l.cluster)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (n *node) fill(r *limiter.Rule, keys int) int64 {
 	)
 	for range 2 * callers {
 		working.Go(func() {
-			k, r := make([]limiter.Take, 1), n.in(r)
+			k, r := make([]limiter.Take, 1), n.ruleIn(r)
 			for i := next.Add(1); i <= int64(keys); i = next.Add(1) {
 				k[0] = limiter.Take{Rule: r, Key: fmt.Appendf(nil, "sk_live_%08d", i), Cost: 1}
 				if n.store.Take(context.Background(), n.store.Now(), k) != nil {

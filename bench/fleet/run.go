@@ -31,8 +31,8 @@ type result struct {
 // lead is how long before its start a run is prepared.
 const lead = 100 * time.Millisecond
 
-// on measures r with a fleet of new nodes on c.
-func (r *run) on(c *cluster) (*result, error) {
+// runOn measures r with a fleet of new nodes on c.
+func (r *run) runOn(c *cluster) (*result, error) {
 	results, err := together(c, []*run{r})
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 // take makes the take a of the trial t, which was due at an instant.
 func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	begin := time.Now()
-	takes := []limiter.Take{{Rule: n.in(t.rule), Key: t.keys[a.key], Cost: 1}}
+	takes := []limiter.Take{{Rule: n.ruleIn(t.rule), Key: t.keys[a.key], Cost: 1}}
 	ctx := &observed{Context: context.Background()}
 	err := n.store.Take(ctx, n.store.At(begin), takes)
 	d := &takes[0].Decision

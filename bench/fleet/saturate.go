@@ -56,7 +56,7 @@ func (f *fleet) saturate(t *trial, number int, length time.Duration) saturation 
 	for caller := range n {
 		working.Go(func() {
 			node, k := f.nodes[caller%len(f.nodes)], make([]limiter.Take, 1)
-			rule, store := node.in(t.rule), node.store
+			rule, store := node.ruleIn(t.rule), node.store
 			made, missed := int64(0), int64(0) // not shared: callers do not slow each other down
 			for i := caller * drawn / n; !stop.Load(); i++ {
 				k[0] = limiter.Take{Rule: rule, Key: keys[i%drawn], Cost: 1}

@@ -32,9 +32,9 @@ func (h shape) atOneNode(s float64) bool {
 	return h.pinned || h.moves > 0 && 2*math.Mod(s, h.moves) >= h.moves
 }
 
-// at returns when a take arrives that would arrive at the instant s without bursts, both in
+// arrival returns when a take arrives that would arrive at the instant s without bursts, both in
 // seconds.
-func (h shape) at(s float64) float64 {
+func (h shape) arrival(s float64) float64 {
 	if h.period == 0 {
 		return s
 	}

@@ -22,8 +22,9 @@ func serveHTTP2(t *testing.T, site string) *gateway {
 	return g
 }
 
-// takeBytes requests a path over HTTP/2 and takes the body with a window of so many bytes. It resets the
-// stream when it has filled the window; if that is to move, it takes all of the body in such pieces.
+// takeBytes requests a path over HTTP/2 with a flow-control window of the given number of bytes. If moves
+// is set, it opens the window again until it has the whole body. Else it resets the stream as soon as the
+// window is full.
 func (g *gateway) takeBytes(path string, window int, moves bool) (body []byte) {
 	g.t.Helper()
 	conn := g.opened(http2.ClientPreface)

@@ -23,27 +23,27 @@ import (
 // an error.
 type Index struct {
 	always   []int // those of lists that may match any request
-	byKey    map[key][]int
+	byKey    map[indexKey][]int
 	prefixes []int // the lengths of the prefixes in byKey
 }
 
-// A key is what a plain matcher needs of a request.
-type key struct {
-	kind keyKind
+// An indexKey is what a plain matcher needs of a request.
+type indexKey struct {
+	kind indexKeyKind
 	text string
 }
 
-type keyKind uint8
+type indexKeyKind uint8
 
 const (
-	wholeHost  keyKind = iota // the host is the text
-	wholePath                 // the path is the text
-	pathPrefix                // the path begins with the text
+	wholeHost  indexKeyKind = iota // the host is the text
+	wholePath                      // the path is the text
+	pathPrefix                     // the path begins with the text
 )
 
 // NewIndex returns an index of lists. It returns nil if most of them may match any request.
 func NewIndex(lists []caddyhttp.MatcherSets) *Index {
-	uses := make(map[key]int)
+	uses := make(map[indexKey]int)
 	for _, sets := range lists {
 		for _, set := range sets {
 			for _, k := range slices.Concat(hostKeys(set), pathKeys(set)) {
@@ -51,7 +51,7 @@ func NewIndex(lists []caddyhttp.MatcherSets) *Index {
 			}
 		}
 	}
-	x := &Index{byKey: make(map[key][]int)}
+	x := &Index{byKey: make(map[indexKey][]int)}
 	for i, sets := range lists {
 		keys, plain := keysOf(sets, uses)
 		if !plain {
@@ -82,7 +82,7 @@ func (x *Index) Append(numbers []int, r *http.Request, path *pathpattern.Path) (
 	if !isASCII(reqHost) { // Caddy compares hosts without case, beyond ASCII too
 		return numbers[:start], true
 	}
-	numbers = append(numbers, x.byKey[key{wholeHost, strings.ToLower(reqHost)}]...)
+	numbers = append(numbers, x.byKey[indexKey{wholeHost, strings.ToLower(reqHost)}]...)
 	if path == nil {
 		numbers = x.appendAt(numbers, caddyhttp.CleanPath(strings.ToLower(r.URL.Path), true))
 	} else {
@@ -96,19 +96,19 @@ func (x *Index) Append(numbers []int, r *http.Request, path *pathpattern.Path) (
 
 // appendAt appends the numbers of the lists that need a path, or a prefix of it.
 func (x *Index) appendAt(numbers []int, path string) []int {
-	numbers = append(numbers, x.byKey[key{wholePath, path}]...)
+	numbers = append(numbers, x.byKey[indexKey{wholePath, path}]...)
 	for _, n := range x.prefixes {
 		if n > len(path) {
 			break
 		}
-		numbers = append(numbers, x.byKey[key{pathPrefix, path[:n]}]...)
+		numbers = append(numbers, x.byKey[indexKey{pathPrefix, path[:n]}]...)
 	}
 	return numbers
 }
 
 // keysOf returns keys of which a request has one if the sets match it. Of host and path it takes
 // what fewer lists have. plain is false if there are no such keys.
-func keysOf(sets caddyhttp.MatcherSets, uses map[key]int) (keys []key, plain bool) {
+func keysOf(sets caddyhttp.MatcherSets, uses map[indexKey]int) (keys []indexKey, plain bool) {
 	for _, set := range sets {
 		best := hostKeys(set)
 		if paths := pathKeys(set); len(best) == 0 || len(paths) > 0 && mostUsed(paths, uses) < mostUsed(best, uses) {
@@ -119,13 +119,13 @@ func keysOf(sets caddyhttp.MatcherSets, uses map[key]int) (keys []key, plain boo
 		}
 		keys = append(keys, best...)
 	}
-	slices.SortFunc(keys, func(a, b key) int {
+	slices.SortFunc(keys, func(a, b indexKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
 	})
 	return slices.Compact(keys), len(sets) > 0
 }
 
-func mostUsed(keys []key, uses map[key]int) (most int) {
+func mostUsed(keys []indexKey, uses map[indexKey]int) (most int) {
 	for _, k := range keys {
 		most = max(most, uses[k])
 	}
@@ -144,7 +144,7 @@ func hasEffects(matcher any) bool {
 
 // hostKeys returns the hosts of a set, if it has a matcher of hosts that is plain. Provisioned, they
 // are ASCII in lower case.
-func hostKeys(set caddyhttp.MatcherSet) (keys []key) {
+func hostKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 	for _, m := range set {
 		hosts, is := m.(*caddyhttp.MatchHost)
 		if !is {
@@ -154,14 +154,14 @@ func hostKeys(set caddyhttp.MatcherSet) (keys []key) {
 			if strings.ContainsAny(h, "*{}") {
 				return nil
 			}
-			keys = append(keys, key{wholeHost, h})
+			keys = append(keys, indexKey{wholeHost, h})
 		}
 	}
 	return keys
 }
 
 // pathKeys returns the paths of a set, if it has a matcher of paths that is plain.
-func pathKeys(set caddyhttp.MatcherSet) (keys []key) {
+func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 	for _, m := range set {
 		paths, is := m.(*caddyhttp.MatchPath)
 		if !is {
@@ -180,14 +180,14 @@ func pathKeys(set caddyhttp.MatcherSet) (keys []key) {
 
 // pathKey returns what a pattern needs of a path. Caddy compares patterns with `%` or `//` with other
 // forms of the path, and on Windows it reads paths in another way.
-func pathKey(pattern string) (k key, plain bool) {
+func pathKey(pattern string) (k indexKey, plain bool) {
 	if strings.ContainsAny(pattern, "{%") || strings.Contains(pattern, "//") || runtime.GOOS == "windows" {
 		return k, false
 	}
 	if prefix, is := strings.CutSuffix(pattern, "*"); is {
-		return key{pathPrefix, prefix}, !strings.Contains(prefix, "*")
+		return indexKey{pathPrefix, prefix}, !strings.Contains(prefix, "*")
 	}
-	return key{wholePath, pattern}, !strings.ContainsAny(pattern, `*?[\`)
+	return indexKey{wholePath, pattern}, !strings.ContainsAny(pattern, `*?[\`)
 }
 
 // hostOf returns the host of a request as Caddy's matcher reads it.

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// Few is from how many charges on those of a key count alone.
-	Few = 5
+	// fewCharges is from how many charges on those of a key count alone.
+	fewCharges = 5
 
-	// ofKey and ofAll are how many charges are remembered, the newest.
-	ofKey, ofAll = 20, 100
+	// chargesOfKey and chargesOfAll are how many charges are remembered, the newest.
+	chargesOfKey, chargesOfAll = 20, 100
 
-	// percent is the percentile that is foreseen.
-	percent = 95
+	// foreseenPercentile is the percentile that is foreseen.
+	foreseenPercentile = 95
 
-	// mostKeys bounds the keys that are remembered, about 200 bytes each. Those that were charged
+	// mostChargedKeys bounds the keys that are remembered, about 200 bytes each. Those that were charged
 	// longest ago make room.
-	mostKeys = 10_000
+	mostChargedKeys = 10_000
 )
 
 // A ChargeHistory remembers what the responses of one rule were charged, to foresee what the next one
@@ -30,12 +30,12 @@ type ChargeHistory struct {
 	all  newestCharges
 }
 
-// seed hides which keys have the same hash.
-var seed = maphash.MakeSeed()
+// chargeSeed hides which keys have the same hash.
+var chargeSeed = maphash.MakeSeed()
 
 // Add adds what a response of key was charged.
 func (h *ChargeHistory) Add(key []byte, events int64) {
-	id := maphash.Bytes(seed, key)
+	id := maphash.Bytes(chargeSeed, key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.keys[0][id]
@@ -43,40 +43,40 @@ func (h *ChargeHistory) Add(key []byte, events int64) {
 		if c = h.keys[1][id]; c == nil {
 			c = new(newestCharges)
 		}
-		if h.keys[0] == nil || len(h.keys[0]) >= mostKeys/2 {
+		if h.keys[0] == nil || len(h.keys[0]) >= mostChargedKeys/2 {
 			h.keys[0], h.keys[1] = make(map[uint64]*newestCharges), h.keys[0]
 		}
 		delete(h.keys[1], id)
 		h.keys[0][id] = c
 	}
-	c.add(events, ofKey)
-	h.all.add(events, ofAll)
+	c.add(events, chargesOfKey)
+	h.all.add(events, chargesOfAll)
 }
 
 // Foreseen is by whose charges a charge is foreseen.
 type Foreseen int
 
 const (
-	ByNone Foreseen = iota // there are none
-	ByAll
-	ByKey
+	ForeseenByNone Foreseen = iota // there are none
+	ForeseenByAll
+	ForeseenByKey
 )
 
 // Foresee returns the 95th percentile of what the last responses of key were charged; of what all
 // were, while those of the key are few.
 func (h *ChargeHistory) Foresee(key []byte) (events int64, by Foreseen) {
-	id := maphash.Bytes(seed, key)
+	id := maphash.Bytes(chargeSeed, key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, keys := range h.keys {
-		if c := keys[id]; c != nil && len(c.newest) >= Few {
-			return c.foresee(), ByKey
+		if c := keys[id]; c != nil && len(c.newest) >= fewCharges {
+			return c.foresee(), ForeseenByKey
 		}
 	}
 	if len(h.all.newest) == 0 {
-		return 0, ByNone
+		return 0, ForeseenByNone
 	}
-	return h.all.foresee(), ByAll
+	return h.all.foresee(), ForeseenByAll
 }
 
 // newestCharges are the newest, in a ring.
@@ -96,8 +96,8 @@ func (c *newestCharges) add(events int64, most int) {
 
 // foresee returns their percentile.
 func (c *newestCharges) foresee() int64 {
-	var room [ofAll]int64
+	var room [chargesOfAll]int64
 	sorted := append(room[:0], c.newest...)
 	slices.Sort(sorted)
-	return sorted[(len(sorted)*percent+99)/100-1]
+	return sorted[(len(sorted)*foreseenPercentile+99)/100-1]
 }

@@ -16,43 +16,43 @@ func wants(t *testing.T, h *ChargeHistory, key string, want int64, wantBy Forese
 // has few of its own.
 func TestForesee(t *testing.T) {
 	h := new(ChargeHistory)
-	wants(t, h, "small", 0, ByNone)
+	wants(t, h, "small", 0, ForeseenByNone)
 	for range 4 {
 		h.Add([]byte("small"), 10)
 	}
 	for range 40 {
 		h.Add([]byte("large"), 1000)
 	}
-	wants(t, h, "small", 1000, ByAll)
-	wants(t, h, "new", 1000, ByAll)
+	wants(t, h, "small", 1000, ForeseenByAll)
+	wants(t, h, "new", 1000, ForeseenByAll)
 	h.Add([]byte("small"), 10)
-	wants(t, h, "small", 10, ByKey)
-	wants(t, h, "large", 1000, ByKey)
+	wants(t, h, "small", 10, ForeseenByKey)
+	wants(t, h, "large", 1000, ForeseenByKey)
 	for i := range int64(19) {
 		h.Add([]byte("small"), i)
 	}
 	h.Add([]byte("small"), 5000)
-	wants(t, h, "small", 18, ByKey)
+	wants(t, h, "small", 18, ForeseenByKey)
 	h.Add([]byte("small"), 5000)
-	wants(t, h, "small", 5000, ByKey)
+	wants(t, h, "small", 5000, ForeseenByKey)
 	for range 20 {
 		h.Add([]byte("large"), 7)
 	}
-	wants(t, h, "large", 7, ByKey)
+	wants(t, h, "large", 7, ForeseenByKey)
 }
 
 // TestBound remembers the keys that were charged last, and a bounded number of them.
 func TestBound(t *testing.T) {
 	h := new(ChargeHistory)
-	for i := range 2 * mostKeys {
+	for i := range 2 * mostChargedKeys {
 		h.Add(fmt.Append(nil, "key", i), 1)
 		if i%1000 == 0 {
 			h.Add([]byte("always"), 2)
 		}
 	}
-	if got := len(h.keys[0]) + len(h.keys[1]); got > mostKeys {
-		t.Errorf("%d keys, want %d at most", got, mostKeys)
+	if got := len(h.keys[0]) + len(h.keys[1]); got > mostChargedKeys {
+		t.Errorf("%d keys, want %d at most", got, mostChargedKeys)
 	}
-	wants(t, h, "always", 2, ByKey)
-	wants(t, h, "new", 1, ByAll)
+	wants(t, h, "always", 2, ForeseenByKey)
+	wants(t, h, "new", 1, ForeseenByAll)
 }

@@ -121,11 +121,11 @@ func (c *LateCharge) reservation(r *rule, key []byte, req *http.Request, repl *c
 	}
 	n, by := c.Past.Foresee(key)
 	switch by {
-	case usage.ByNone:
+	case usage.ForeseenByNone:
 		n = r.Capacity() / firstShare
-	case usage.ByAll:
+	case usage.ForeseenByAll:
 		why = response.ReservedAsAll
-	case usage.ByKey:
+	case usage.ForeseenByKey:
 		why = response.ReservedAsKey
 	}
 	return max(1, min(n, r.Capacity())), why, keytemplate.Present

@@ -154,7 +154,7 @@ func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Po
 // tier. What counts in the rest of the zone is listed there, unless all is wanted.
 func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []api.InspectedConcurrent) {
 	for _, key := range i.keys {
-		policy, by := i.zone.concurrentAt(inForce, inForce.keys.Of(key), i.now, place, tier)
+		policy, by := i.zone.concurrentAt(inForce, inForce.keys.find(key), i.now, place, tier)
 		last := len(inForce.endpoints) - 1
 		if policy == nil || !all && place != last && policy.Concurrent.ID == inForce.endpoints[last].inFlightID {
 			continue

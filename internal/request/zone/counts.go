@@ -47,7 +47,7 @@ func (s *Snapshot) CountsOf(k *KeyRef, endpoint string) (counts []keyCount, err 
 // endpoint has none of its own.
 func (c *zoneRules) countsOf(z *Zone, place int, k *rules.Key, key []byte) (counts []keyCount) {
 	now := time.Now()
-	entries := c.keys.Of(key)
+	entries := c.keys.find(key)
 	if entries == nil {
 		entries = new(keyEntries)
 	}

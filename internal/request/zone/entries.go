@@ -55,8 +55,8 @@ func changesOf(d *rules.Document, now time.Time) map[string]*zoneChanges {
 	return all
 }
 
-// about names the entries, the first of them if there are many.
-func (c *zoneChanges) about() string {
+// description names the entries, the first of them if there are many.
+func (c *zoneChanges) description() string {
 	var ids []string
 	if c.zone != nil {
 		ids = append(ids, "limits")
@@ -171,7 +171,7 @@ func addInForce[T any](all map[*rules.Entry]bool, list []expiring[T], now time.T
 func (c *zoneRules) setEntries(z *Zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
 	c.keys = newKeyTable[keyEntries](len(changes.overrides) + len(changes.tiers) + len(changes.access))
 	c.overrides = make(map[overrideText]*override)
-	return c.addEntries(z, earlier, changes, c.keys.Add)
+	return c.addEntries(z, earlier, changes, c.keys.add)
 }
 
 // addEntries adds the entries of changes to what of returns for their keys.

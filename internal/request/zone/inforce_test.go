@@ -86,7 +86,7 @@ func TestManyOverridesCompile(t *testing.T) {
 	z := s.All()[0]
 	for _, o := range d.Overrides {
 		keys, err := z.keysOf(&o.Key)
-		if err != nil || compiled.rulesFor(z).keys.Of(keys[0]) == nil {
+		if err != nil || compiled.rulesFor(z).keys.find(keys[0]) == nil {
 			t.Fatalf("key %s has no entry, error %v, left out %v", o.Key.Text, err, left)
 		}
 	}

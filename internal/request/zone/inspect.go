@@ -68,7 +68,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 
 // setKeys says how requests have the key, and finds the entries about it.
 func (i *inspector) setKeys(keys [][]byte) {
-	i.keys, i.entries = keys, i.snapshot.rulesFor(i.zone).keys.Of(keys[0]).entriesAt(i.now)
+	i.keys, i.entries = keys, i.snapshot.rulesFor(i.zone).keys.find(keys[0]).entriesAt(i.now)
 }
 
 // text returns the key as patterns see it.
@@ -133,7 +133,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 		from = append(from, i.overrides(e.name())...) // these come before those of the whole zone
 	}
 	for _, key := range i.keys {
-		at.findOverride(inForce, inForce.keys.Of(key), i.now)
+		at.findOverride(inForce, inForce.keys.find(key), i.now)
 		r := at.rule(inForce.endpoints)
 		if r == nil {
 			return nil

@@ -58,7 +58,7 @@ func (k *keptRules) rulesFor(id uint32, key []byte) (all []*limiter.Rule) {
 		}
 	}
 	for _, z := range k.zones {
-		entries := k.snapshot.rulesFor(z).keys.Of(key)
+		entries := k.snapshot.rulesFor(z).keys.find(key)
 		if entries == nil {
 			continue
 		}

@@ -15,7 +15,7 @@ func NewKeyShare(fraction float64, seed string) KeyShare {
 	if fraction >= 1 {
 		return KeyShare{all: true}
 	}
-	return KeyShare{below: uint64(fraction * math.MaxUint64), seed: hash(14695981039346656037, seed)}
+	return KeyShare{below: uint64(fraction * math.MaxUint64), seed: fnv1a(14695981039346656037, seed)}
 }
 
 // All reports whether s has every key.
@@ -30,14 +30,14 @@ func (s *KeyShare) Includes(key []byte) bool {
 }
 
 func (s *KeyShare) includes(key []byte) bool {
-	h := hash(s.seed, key)
+	h := fnv1a(s.seed, key)
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd // FNV-1a alone mixes the last bytes too little
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h^h>>33 < s.below
 }
 
-// hash continues an FNV-1a hash.
-func hash[T string | []byte](h uint64, text T) uint64 {
+// fnv1a continues an FNV-1a hash.
+func fnv1a[T string | []byte](h uint64, text T) uint64 {
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * 1099511628211
 	}

@@ -33,8 +33,8 @@ func (t *keyTable[E]) filtered(key []byte) (word *uint64, bits uint64) {
 	return &t.filter[hash>>18&uint64(len(t.filter)-1)], 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63)
 }
 
-// Of returns the entry of a key, or nil if it has none.
-func (t *keyTable[E]) Of(key []byte) *E {
+// find returns the entry of a key, or nil if it has none.
+func (t *keyTable[E]) find(key []byte) *E {
 	if len(t.changed) > 0 {
 		if entry, found := t.changed[string(key)]; found {
 			return entry
@@ -49,9 +49,9 @@ func (t *keyTable[E]) Of(key []byte) *E {
 	return t.entries[string(key)]
 }
 
-// With returns t with other entries of some keys, nil: none. It takes as long as all that was changed
-// so has entries, which slows down Of a little.
-func (t *keyTable[E]) With(changed map[string]*E) keyTable[E] {
+// withChanged returns t with other entries of some keys. A nil entry stands for none. It takes as long as
+// the keys that were ever changed so, which slow find down a little.
+func (t *keyTable[E]) withChanged(changed map[string]*E) keyTable[E] {
 	with := *t
 	with.changed = maps.Clone(t.changed)
 	if with.changed == nil {
@@ -61,11 +61,11 @@ func (t *keyTable[E]) With(changed map[string]*E) keyTable[E] {
 	return with
 }
 
-// Changed returns how many keys [keyTable.With] has changed.
-func (t *keyTable[E]) Changed() int { return len(t.changed) }
+// changes returns how many keys [keyTable.withChanged] has changed.
+func (t *keyTable[E]) changes() int { return len(t.changed) }
 
-// Add returns the entry of a key, which is new and empty if the key had none.
-func (t *keyTable[E]) Add(key []byte) *E {
+// add returns the entry of a key, which is new and empty if the key had none.
+func (t *keyTable[E]) add(key []byte) *E {
 	entry := t.entries[string(key)]
 	if entry == nil {
 		entry = new(E)

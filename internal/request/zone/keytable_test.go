@@ -12,14 +12,14 @@ func TestKeyTable(t *testing.T) {
 		table := newKeyTable[int](n)
 		for i := range n {
 			key := []byte("key-" + strconv.Itoa(i))
-			if first := table.Add(key); first != table.Add(key) {
+			if first := table.add(key); first != table.add(key) {
 				t.Errorf("of %d keys, %s is added twice", n, key)
 			}
 		}
 		passed := 0
 		for i := range 2 * n {
 			key := []byte("key-" + strconv.Itoa(i))
-			if found := table.Of(key) != nil; found != (i < n) {
+			if found := table.find(key) != nil; found != (i < n) {
 				t.Errorf("of %d keys, %s is found: %v", n, key, found)
 			}
 			if word, bits := table.filtered(key); i >= n && *word&bits == bits {
@@ -31,7 +31,7 @@ func TestKeyTable(t *testing.T) {
 		}
 	}
 	none := newKeyTable[int](0)
-	if none.Of([]byte("key")) != nil {
+	if none.find([]byte("key")) != nil {
 		t.Error("a table without keys has one")
 	}
 }
@@ -42,7 +42,7 @@ func BenchmarkKeyTable(b *testing.B) {
 	const batch = 10_000
 	table, others := newKeyTable[int](100_000), make([][]byte, batch)
 	for i := range 100_000 {
-		table.Add([]byte("overridden-" + strconv.Itoa(i)))
+		table.add([]byte("overridden-" + strconv.Itoa(i)))
 	}
 	for i := range others {
 		others[i] = []byte("key-" + strconv.Itoa(i))
@@ -60,7 +60,7 @@ func BenchmarkKeyTable(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		least(&filtered, table.Of)
+		least(&filtered, table.find)
 		least(&mapped, func(key []byte) *int { return table.entries[string(key)] })
 	}
 	b.ReportMetric(float64(filtered.Nanoseconds())/batch, "ns-of-table")

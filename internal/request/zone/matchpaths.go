@@ -69,7 +69,7 @@ func (m *pathMatcher) add(patterns []string) bool {
 }
 
 // readings returns the readings of a path that m matches.
-func (m *pathMatcher) readings(path *pathpattern.Path) (s pathpattern.Set) {
+func (m *pathMatcher) readings(path *pathpattern.Path) (s pathpattern.ReadingSet) {
 	for i := range m.patterns {
 		s |= path.Matching(&m.patterns[i])
 	}
@@ -80,7 +80,7 @@ func (m *pathMatcher) readings(path *pathpattern.Path) (s pathpattern.Set) {
 }
 
 // matchReadings returns the readings of the path with which the matchers of z let the request through.
-func (z *Zone) matchReadings(r *Request, path *pathpattern.Path) (through pathpattern.Set, err error) {
+func (z *Zone) matchReadings(r *Request, path *pathpattern.Path) (through pathpattern.ReadingSet, err error) {
 	for i := range z.matcherSets {
 		set, may := &z.matcherSets[i], path.All()&^through
 		for j := range set.paths {
@@ -100,7 +100,9 @@ func (z *Zone) matchReadings(r *Request, path *pathpattern.Path) (through pathpa
 }
 
 // matchRest returns those of readings with which the other matchers of a set let the request through.
-func (z *Zone) matchRest(r *Request, set *matcherSet, path *pathpattern.Path, readings pathpattern.Set) (pathpattern.Set, error) {
+func (z *Zone) matchRest(r *Request, set *matcherSet, path *pathpattern.Path, readings pathpattern.ReadingSet) (
+	pathpattern.ReadingSet, error,
+) {
 	if !set.readsPath {
 		matches, err := z.matches(r, set.rest)
 		if !matches {
@@ -116,7 +118,7 @@ func (z *Zone) matchRest(r *Request, set *matcherSet, path *pathpattern.Path, re
 		if matches, err := z.matches(r, set.rest); err != nil {
 			return 0, err
 		} else if !matches {
-			readings &^= pathpattern.First << i
+			readings &^= pathpattern.FirstReading << i
 		}
 	}
 	return readings, nil

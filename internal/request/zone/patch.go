@@ -45,7 +45,7 @@ func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *
 		for _, z := range s.zonesCalled(name) {
 			c, errs := earlier.rulesFor(z), []error(nil)
 			switch {
-			case c.keys.Changed() > mostPatched:
+			case c.keys.changes() > mostPatched:
 				return nil, nil, false
 			case c != z.configured:
 				c, errs = z.patch(c, gone[name], come[name])
@@ -67,7 +67,7 @@ func (z *Zone) patch(was *zoneRules, gone, come *zoneChanges) (*zoneRules, []err
 		entries := changed[string(key)]
 		if entries == nil {
 			entries = new(keyEntries)
-			if known := was.keys.Of(key); known != nil {
+			if known := was.keys.find(key); known != nil {
 				*entries = known.clone()
 			}
 			changed[string(key)] = entries
@@ -95,7 +95,7 @@ func (z *Zone) patch(was *zoneRules, gone, come *zoneChanges) (*zoneRules, []err
 			changed[key] = nil
 		}
 	}
-	patched.keys = was.keys.With(changed)
+	patched.keys = was.keys.withChanged(changed)
 	return &patched, left
 }
 

@@ -74,7 +74,7 @@ func TestPatchedRules(t *testing.T) {
 func (s *Snapshot) saysAbout(key int, now time.Time) string {
 	z, c := s.rulesOf("patched")
 	keys, _ := z.keysOf(&rules.Key{Zone: "patched", Text: fmt.Sprint("k", key)})
-	k := c.keys.Of(keys[0])
+	k := c.keys.find(keys[0])
 	if k == nil {
 		return "nothing"
 	}

@@ -92,8 +92,8 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 
 // appendEndpoints appends the index of the first endpoint that matches a method and a reading of the
 // path, for each of readings. rest are those that none matches.
-func (c *zoneRules) appendEndpoints(places []int, method string, path *pathpattern.Path, readings pathpattern.Set) (
-	_ []int, rest pathpattern.Set,
+func (c *zoneRules) appendEndpoints(places []int, method string, path *pathpattern.Path, readings pathpattern.ReadingSet) (
+	_ []int, rest pathpattern.ReadingSet,
 ) {
 	rest = readings
 	for i := 0; i < len(c.endpoints)-1 && rest != 0; i++ {
@@ -110,7 +110,7 @@ func (c *zoneRules) appendEndpoints(places []int, method string, path *pathpatte
 // placeOf returns the index of the endpoint at which Caddy reads the request to be.
 func (z *Zone) placeOf(r *Request, rules *zoneRules) int {
 	if path, err := r.path(z.onOriginal); err == nil {
-		if at, rest := rules.appendEndpoints(nil, httpmethod.Of(r.HTTP), path, pathpattern.First); rest == 0 {
+		if at, rest := rules.appendEndpoints(nil, httpmethod.Of(r.HTTP), path, pathpattern.FirstReading); rest == 0 {
 			return at[0]
 		}
 	}

@@ -291,7 +291,7 @@ func (p *keyPlanner) ruleOf(k *usedKey) (likely *rule) {
 				continue
 			}
 			at := placement{endpoint: place, tier: p.planned.tiers.numbered(p.zone.tiers.name(tier))}
-			at.findOverride(rules, rules.keys.Of([]byte(k.Key)), p.now)
+			at.findOverride(rules, rules.keys.find([]byte(k.Key)), p.now)
 			r := at.rule(rules.endpoints)
 			switch {
 			case r == nil || r.Rule == nil || r.CountID != k.Rule:

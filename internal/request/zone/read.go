@@ -76,7 +76,7 @@ func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err 
 		return true, err
 	}
 	found.DryRun = rules.dryRun.Includes(found.Key)
-	entries := rules.keys.Of(found.Key)
+	entries := rules.keys.find(found.Key)
 	if z.readAccess(r, entries, found); found.Allowed || found.Refusal != nil {
 		return true, nil
 	}
@@ -293,7 +293,7 @@ func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template) (
 	endpoint = rules.endpoints[z.placeOf(r, rules)].name()
 	found := Reading{Template: template}
 	if key, has, err := template.Append(nil, r.HTTP, r.Repl); err == nil && has == keytemplate.Present {
-		z.readTier(r, rules.keys.Of(key), &found)
+		z.readTier(r, rules.keys.find(key), &found)
 	}
 	return endpoint, z.tiers.name(found.tier), found.UnknownTier
 }

@@ -26,10 +26,10 @@ func (c *zoneRules) slots(z *Zone) iter.Seq[*slot] {
 func (c *zoneRules) slotsOf(z *Zone, tiers []int) iter.Seq[*slot] {
 	return func(yield func(*slot) bool) {
 		for place := range c.endpoints {
+			endpoint := c.endpoints[place].name()
 			for _, tier := range tiers {
 				s := slot{
-					at: placement{endpoint: place, tier: tier}, endpoint: c.endpoints[place].name(), tier: z.tiers.name(tier),
-					missing: tier == withoutKey,
+					at: placement{endpoint: place, tier: tier}, endpoint: endpoint, tier: z.tiers.name(tier), missing: tier == withoutKey,
 				}
 				s.rule = s.at.configured(c.endpoints)
 				s.own = c.countedAt(place, s.rule) == place

@@ -65,7 +65,7 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 	compiled.addresses = addresses
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if s.named(name) == nil {
-			errs = append(errs, fmt.Errorf("%s: %w", changes[name].about(), s.noZone(name)))
+			errs = append(errs, fmt.Errorf("%s: %w", changes[name].description(), s.noZone(name)))
 		}
 	}
 	left = append(left, LeftOut{nil, errs})

@@ -157,7 +157,7 @@ func (c *countedRules) ruleOf(k *usedKey) *rule {
 	if all[0].Concurrent != nil {
 		return all[0]
 	}
-	if entries := c.keys.Of([]byte(k.Key)); entries != nil {
+	if entries := c.keys.find([]byte(k.Key)); entries != nil {
 		if o := entries.overrideAt(c.now, p.place); o != nil {
 			all = make([]*rule, len(p.rules))
 			for i, r := range p.rules {

@@ -7,19 +7,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/pathreading"
 )
 
-// A Set is a set of readings of a path, by their indices. The first is how Caddy reads it.
-type Set uint16
+// A ReadingSet is a set of readings of a path, by their indices. The first is how Caddy reads it.
+type ReadingSet uint16
 
-// First is the set of the first reading.
-const First Set = 1
+// FirstReading is the set of the first reading.
+const FirstReading ReadingSet = 1
 
 var _ = [1]struct{}{}[pathreading.Most>>4] // a Set has room for all
 
 // Backward yields the indices in s, the first reading last.
-func (s Set) Backward(yield func(i int) bool) {
+func (s ReadingSet) Backward(yield func(i int) bool) {
 	for s != 0 {
 		i := bits.Len16(uint16(s)) - 1
-		if s &^= First << i; !yield(i) {
+		if s &^= FirstReading << i; !yield(i) {
 			return
 		}
 	}
@@ -32,8 +32,8 @@ type Path struct {
 	of      source
 	read    pathreading.Path
 	err     error
-	matched map[ID]Set // of patterns that are not quick; nil: there is one reading
-	urls    []url.URL  // of the readings, those that were asked for
+	matched map[ID]ReadingSet // of patterns that are not quick; nil: there is one reading
+	urls    []url.URL         // of the readings, those that were asked for
 }
 
 // A source is what the readings of a path depend on.
@@ -57,7 +57,7 @@ func (p *Path) Read(u *url.URL, vars map[string]any) (*Path, error) {
 		p.of, p.read = of, read
 		return p, nil
 	}
-	several := &Path{of: of, read: read, err: err, matched: make(map[ID]Set)}
+	several := &Path{of: of, read: read, err: err, matched: make(map[ID]ReadingSet)}
 	if vars != nil {
 		vars[sharedVar] = append(shared, several)
 	}
@@ -65,13 +65,13 @@ func (p *Path) Read(u *url.URL, vars map[string]any) (*Path, error) {
 }
 
 // All returns all readings.
-func (p *Path) All() Set { return First<<len(p.read.Readings()) - 1 }
+func (p *Path) All() ReadingSet { return FirstReading<<len(p.read.Readings()) - 1 }
 
 // Merged returns the path of a reading with one slash for several in a row.
 func (p *Path) Merged(i int) string { return p.read.Readings()[i].Merged() }
 
 // Matching returns the readings that pattern matches. Of those in use, each is asked once for a request.
-func (p *Path) Matching(pattern *Pattern) (s Set) {
+func (p *Path) Matching(pattern *Pattern) (s ReadingSet) {
 	if p.matched == nil || pattern.Quick() {
 		return p.match(pattern)
 	}
@@ -83,11 +83,11 @@ func (p *Path) Matching(pattern *Pattern) (s Set) {
 	return s
 }
 
-func (p *Path) match(pattern *Pattern) (s Set) {
+func (p *Path) match(pattern *Pattern) (s ReadingSet) {
 	readings := p.read.Readings()
 	for i := range readings {
 		if pattern.Match(&readings[i]) {
-			s |= First << i
+			s |= FirstReading << i
 		}
 	}
 	return s

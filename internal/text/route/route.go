@@ -102,7 +102,7 @@ func (e *Route) ShadowedBy(earlier *Route, place string) error {
 }
 
 // Match returns the readings of its path with which a request with this method is one to this endpoint.
-func (e *Route) Match(method string, path *pathpattern.Path) (s pathpattern.Set) {
+func (e *Route) Match(method string, path *pathpattern.Path) (s pathpattern.ReadingSet) {
 	if e.matchMethod(method) {
 		for i := range e.compiled {
 			s |= path.Matching(&e.compiled[i])
