@@ -35,6 +35,7 @@ var around = map[string]func(text string) string{
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
 //	json twin                            the configuration of the Caddyfile before it
+//	json config                          a whole configuration
 //	json handler                         a handler
 //	json body                            not a configuration
 func TestExamples(t *testing.T) {
@@ -59,6 +60,8 @@ func TestExamples(t *testing.T) {
 					got, twin := decode(t, adapted), decode(t, []byte(e.text))
 					compare[config.Handler](t, handlerOf(t, got), handlerOf(t, twin))
 					compare[config.App](t, appOf(t, got), appOf(t, twin))
+					validate(t, []byte(e.text))
+				case e.is("json", "config"):
 					validate(t, []byte(e.text))
 				case e.is("json", "handler"):
 					validate(t, []byte(`{"apps":{"http":{"servers":{"docs":{"listen":[":8080"],"routes":[{"handle":[`+e.text+`]}]}}}}}`))
