@@ -30,11 +30,14 @@ var around = map[string]func(text string) string{
 	"global":  func(text string) string { return "{\nrate_limit {\n" + text + "\n}\n}\n:8080 {\nrespond ok\n}\n" },
 }
 
+// wholeCaddyfile has every setting of Caddyfiles at least once.
+const wholeCaddyfile = "test/docs/testdata/Caddyfile"
+
 // TestExamples adapts and validates every configuration in the pages, and Caddyfile.example.
 // Caddyfiles stand there as caddy fmt writes them. The words after a fence classify the block:
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
-//	json twin                            the configuration of the Caddyfile before it
+//	json twin                            the configuration of testdata/Caddyfile, which has every setting
 //	json config                          a whole configuration
 //	json handler                         a handler
 //	json body                            not a configuration
@@ -42,7 +45,6 @@ func TestExamples(t *testing.T) {
 	tested := make(map[string]int)
 	for _, page := range append(pages(t), "Caddyfile.example") {
 		examples := examplesOf(t, page)
-		var adapted []byte // the last Caddyfile of the page, as JSON
 		for _, e := range examples {
 			if len(e.info) == 0 || e.info[0] != "caddyfile" && e.info[0] != "json" {
 				continue
@@ -52,12 +54,14 @@ func TestExamples(t *testing.T) {
 				switch {
 				case e.info[0] == "caddyfile":
 					checkFormat(t, &e)
-					adapted = adapt(t, &e)
-					if validate(t, adapted); len(e.info) == 1 && page != "docs/configure/json.md" { // that one has every setting
+					adapted := adapt(t, &e)
+					if validate(t, adapted); len(e.info) == 1 {
 						warnsAboutNothing(t, adapted)
 					}
 				case e.is("json", "twin"):
-					got, twin := decode(t, adapted), decode(t, []byte(e.text))
+					whole := &examplesOf(t, wholeCaddyfile)[0]
+					checkFormat(t, whole)
+					got, twin := decode(t, adapt(t, whole)), decode(t, []byte(e.text))
 					compare[config.Handler](t, handlerOf(t, got), handlerOf(t, twin))
 					compare[config.App](t, appOf(t, got), appOf(t, twin))
 					validate(t, []byte(e.text))

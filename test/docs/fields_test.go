@@ -203,25 +203,23 @@ func TestWholeExampleIsWhole(t *testing.T) {
 	}
 }
 
-// otherWords are names that the example gives, and words of Caddy.
+// otherWords are names that this Caddyfile gives, and words of Caddy.
 var otherWords = []string{"not", "free", "pro", "internal", "respond", "rate_limit"}
 
-// TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines
-// of the example, which has every setting.
+// TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines of
+// the Caddyfile that has every setting.
 func TestGrammarHasEverySubdirective(t *testing.T) {
 	examples, _ := split(t, "docs/configure/grammar.md")
 	grammar := strings.Fields(examples[0].text)
-	examples, _ = split(t, jsonPage)
-	example := examples[slices.IndexFunc(examples, func(e example) bool { return e.is("caddyfile") })]
 	looked := 0
-	for line := range strings.Lines(example.text) {
+	for line := range strings.Lines(read(t, wholeCaddyfile)) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" || word == "" || slices.Contains(otherWords, word) {
 			continue
 		}
 		looked++
 		if !slices.Contains(grammar, word) {
-			t.Errorf("docs/configure/grammar.md lacks %s, which the example in %s has", word, jsonPage)
+			t.Errorf("docs/configure/grammar.md lacks %s, which %s has", word, wholeCaddyfile)
 		}
 	}
 	if looked < 60 {
