@@ -19,7 +19,6 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
 	_ "github.com/fleetlimit/fleetlimit"
-	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // around completes an excerpt to a whole Caddyfile, by the word after `caddyfile` on its fence.
@@ -30,14 +29,10 @@ var around = map[string]func(text string) string{
 	"global":  func(text string) string { return "{\nrate_limit {\n" + text + "\n}\n}\n:8080 {\nrespond ok\n}\n" },
 }
 
-// wholeCaddyfile has every setting of Caddyfiles at least once.
-const wholeCaddyfile = "test/docs/testdata/Caddyfile"
-
 // TestExamples adapts and validates every configuration in the pages, and Caddyfile.example.
 // Caddyfiles stand there as caddy fmt writes them. The words after a fence classify the block:
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
-//	json twin                            the configuration of testdata/Caddyfile, which has every setting
 //	json config                          a whole configuration
 //	json handler                         a handler
 //	json body                            not a configuration
@@ -58,13 +53,6 @@ func TestExamples(t *testing.T) {
 					if validate(t, adapted); len(e.info) == 1 {
 						warnsAboutNothing(t, adapted)
 					}
-				case e.is("json", "twin"):
-					whole := &examplesOf(t, wholeCaddyfile)[0]
-					checkFormat(t, whole)
-					got, twin := decode(t, adapt(t, whole)), decode(t, []byte(e.text))
-					compare[config.Handler](t, handlerOf(t, got), handlerOf(t, twin))
-					compare[config.App](t, appOf(t, got), appOf(t, twin))
-					validate(t, []byte(e.text))
 				case e.is("json", "config"):
 					validate(t, []byte(e.text))
 				case e.is("json", "handler"):

@@ -19,7 +19,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-const jsonPage = "docs/configure/json.md"
+const (
+	jsonPage       = "docs/configure/json.md"
+	wholeCaddyfile = "test/docs/testdata/Caddyfile" // it has every setting at least once
+)
 
 // TestEveryMemberIsInItsTable compares the tables of docs/configure/json.md with the fields of package
 // config: each object has a heading, and a row for each of its members, in order and with its type.
@@ -28,6 +31,9 @@ func TestEveryMemberIsInItsTable(t *testing.T) {
 	_, page := split(t, jsonPage)
 	commented := commentedFields(t)
 	for _, of := range objects() {
+		if withoutEffect[words(of)] {
+			continue
+		}
 		_, section, found := strings.Cut(page, "\n## "+words(of)+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		if !found {
@@ -39,6 +45,9 @@ func TestEveryMemberIsInItsTable(t *testing.T) {
 			got = append(got, match[1]+" | "+linked.ReplaceAllString(match[2], "$1"))
 		}
 		for _, f := range fieldsOf(of) {
+			if withoutEffect[fieldName(f)] {
+				continue
+			}
 			if f.Anonymous {
 				want = append(want, " | "+words(f.Type))
 				continue
@@ -53,6 +62,9 @@ func TestEveryMemberIsInItsTable(t *testing.T) {
 		}
 	}
 }
+
+// withoutEffect are the fields that a sentence of the page names, and no table.
+var withoutEffect = map[string]bool{"sweep_interval": true, "distributed": true, "storage": true, "place": true}
 
 var (
 	memberRow = regexp.MustCompile("(?m)^\\| (`[a-z0-9_]+`|) ?\\| ([^|]+) \\| [^|]+ \\|$")
@@ -172,7 +184,7 @@ func commentedFields(t *testing.T) map[[2]string]bool {
 	return all
 }
 
-// unshown are the fields that the example in docs/configure/json.md does not have: those of
+// unshown are the fields that testdata/caddy.json does not have: those of
 // caddy-ratelimit, those that only the Caddyfile adapter sets, and those that exclude others.
 var unshown = map[string]bool{
 	"handler sweep_interval": true, "handler distributed": true, "handler storage": true,
@@ -183,21 +195,23 @@ var unshown = map[string]bool{
 	"redis tls ca":       true, "redis tls insecure_skip_verify": true,
 }
 
-// TestWholeExampleIsWhole looks for all fields in the example of docs/configure/json.md.
-func TestWholeExampleIsWhole(t *testing.T) {
-	examples, _ := split(t, jsonPage)
+// TestWholeConfigurationIsWhole compares testdata/caddy.json with what testdata/Caddyfile becomes, and
+// looks for all fields in it.
+func TestWholeConfigurationIsWhole(t *testing.T) {
+	caddyfile := &examplesOf(t, wholeCaddyfile)[0]
+	checkFormat(t, caddyfile)
+	text := []byte(read(t, "test/docs/testdata/caddy.json"))
+	validate(t, text)
+	adapted, whole := decode(t, adapt(t, caddyfile)), decode(t, text)
+	compare[config.Handler](t, handlerOf(t, adapted), handlerOf(t, whole))
+	compare[config.App](t, appOf(t, adapted), appOf(t, whole))
 	shown := make(map[string]bool)
-	for _, e := range examples {
-		if e.is("json", "twin") {
-			whole := decode(t, []byte(e.text))
-			mark[config.Handler](t, shown, handlerOf(t, whole))
-			mark[config.App](t, shown, appOf(t, whole))
-		}
-	}
+	mark[config.Handler](t, shown, handlerOf(t, whole))
+	mark[config.App](t, shown, appOf(t, whole))
 	for _, of := range objects() {
 		for _, f := range fieldsOf(of) {
 			if name := words(of) + " " + fieldName(f); !f.Anonymous && shown[name] == unshown[name] {
-				t.Errorf("the example in %s has the field %s: %v, want %v", jsonPage, name, shown[name], !unshown[name])
+				t.Errorf("testdata/caddy.json has the field %s: %v, want %v", name, shown[name], !unshown[name])
 			}
 		}
 	}
