@@ -34,7 +34,6 @@ var around = map[string]func(text string) string{
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
 //	json config                          a whole configuration
-//	json handler                         a handler
 //	json body                            not a configuration
 func TestExamples(t *testing.T) {
 	tested := make(map[string]int)
@@ -55,8 +54,6 @@ func TestExamples(t *testing.T) {
 					}
 				case e.is("json", "config"):
 					validate(t, []byte(e.text))
-				case e.is("json", "handler"):
-					validate(t, []byte(`{"apps":{"http":{"servers":{"docs":{"listen":[":8080"],"routes":[{"handle":[`+e.text+`]}]}}}}}`))
 				case e.is("json", "body"):
 					if !json.Valid([]byte(e.text)) {
 						t.Errorf("not valid JSON:\n%s", e.text)
