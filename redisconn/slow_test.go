@@ -94,7 +94,7 @@ func reference(t testing.TB, s *redistest.Server, rate int) (stop func() []time.
 		var took []time.Duration
 		for due := time.Now(); !ended.Load() && t.Context().Err() == nil; {
 			due = due.Add(time.Second / time.Duration(rate))
-			time.Sleep(time.Until(due))
+			<-time.After(time.Until(due))
 			_ = client.Ping(t.Context()).Err() // an error took its time, too
 			took = append(took, time.Since(due))
 		}

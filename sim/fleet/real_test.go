@@ -23,13 +23,15 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 // TestRealFleet has 2,000 requests a second arrive at twenty real nodes that share a Redis, and simulates
 // a fleet with the same requests. Both choose nodes at random, each for itself, and a real node decides
-// a moment later. That makes 0.1 % of what is admitted, with a deviation of 0.1 %: the bound is nine.
+// a moment later. That makes 0.1 % of what is admitted, with a deviation of 0.1 %: the bound is nine. Real
+// nodes are late where other programs have the processors, which the simulation does not know: the bound
+// grows by the share of the time in which a reference was late by a hundredth of the window.
 func TestRealFleet(t *testing.T) {
 	const nodes, keys, perSecond, seconds = 20, 10, 2000, 5
 	for _, a := range []limiter.Algorithm{{Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}} {
 		t.Run(a.Kind.String(), func(t *testing.T) {
 			rule := limiter.Rule{Algorithm: a, Limit: limiter.Limit{Events: 100, Window: time.Second}}
-			requests, admitted := realFleet(t, rule, nodes, keys, perSecond, seconds)
+			requests, admitted, late := realFleet(t, rule, nodes, keys, perSecond, seconds)
 			simulated, err := fleet.New(fleet.Options{Rule: rule, Nodes: nodes, RoundTrip: time.Millisecond, Seed: 1}, fleet.None)
 			if err != nil {
 				t.Fatal(err)
@@ -40,16 +42,20 @@ func TestRealFleet(t *testing.T) {
 			}
 			got := simulated.Outcome()
 			off := math.Abs(float64(got.Admitted-admitted)) / float64(admitted)
-			t.Logf("%d admitted of %d, in the simulation %d: %.2f %% otherwise; %+v", admitted, len(requests), got.Admitted, 100*off, got)
-			if off > 0.01 {
-				t.Errorf("%d admitted in the simulation, want the %d of real nodes within 1 %%", got.Admitted, admitted)
+			t.Logf("%d admitted of %d, in the simulation %d: %.2f %% otherwise; late %.2f %%; %+v",
+				admitted, len(requests), got.Admitted, 100*off, 100*late, got)
+			if most := 0.01 + late; off > most {
+				t.Errorf("%d admitted in the simulation, want the %d of real nodes within %.2f %%", got.Admitted, admitted, 100*most)
 			}
 		})
 	}
 }
 
-// realFleet has requests arrive at random nodes, and returns them with how many were admitted.
-func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds int) (requests []sim.Request, admitted int64) {
+// realFleet has requests arrive at random nodes. It returns the requests, with the instants at which their
+// nodes began to decide, how many were admitted, and the share of the time in which the machine was late.
+func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds int) (
+	requests []sim.Request, admitted int64, late float64,
+) {
 	t.Helper()
 	server := redistest.Shared(t)
 	stores, rules := make([]*lease.Store, nodes), make([]*limiter.Rule, nodes)
@@ -69,13 +75,27 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all sync.WaitGroup
 	var ok atomic.Int64
+	var mu sync.Mutex // guards requests
+	length := time.Duration(seconds) * time.Second
 	began := time.Now()
-	for next := began; next.Sub(began) < time.Duration(seconds)*time.Second; {
+	all.Go(func() {
+		client := server.Client()
+		for due := began; due.Sub(began) < length; due = time.Now().Add(5 * time.Millisecond) {
+			<-time.After(time.Until(due))
+			_ = client.Ping(t.Context()).Err() // an error takes its time, too
+			if took := time.Since(due); took > rule.Limit.Window/100 {
+				late += took.Seconds() / length.Seconds()
+			}
+		}
+	})
+	for next := began; next.Sub(began) < length; {
 		next = next.Add(time.Duration(rng.ExpFloat64() * float64(time.Second) / float64(perSecond)))
 		<-time.After(time.Until(next))
 		i, key := rng.IntN(nodes), rng.IntN(keys)*rng.IntN(keys)/keys
-		requests = append(requests, sim.Request{At: limiter.At(time.Now()), Key: sim.Key(key), Cost: 1})
 		all.Go(func() {
+			mu.Lock()
+			requests = append(requests, sim.Request{At: limiter.At(time.Now()), Key: sim.Key(key), Cost: 1})
+			mu.Unlock()
 			if take(t, stores[i], rules[i], key) {
 				ok.Add(1)
 			}
@@ -83,7 +103,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 	}
 	all.Wait()
 	slices.SortFunc(requests, func(a, b sim.Request) int { return int(a.At - b.At) })
-	return requests, ok.Load()
+	return requests, ok.Load(), late
 }
 
 // take takes one event of a key, and reports whether it may.
