@@ -20,8 +20,9 @@ var overloaded = &response.Refusal{
 	Status: http.StatusServiceUnavailable, Reason: "overloaded", Message: "The service is overloaded", Wait: time.Second,
 }
 
-// An adaptiveZone is a zone that limits the requests at once of all keys together.
-type adaptiveZone struct {
+// A capacityCheck is a limit of the requests at once of all keys together: the capacity of the upstream.
+// It is no check, as it has no count in the store, and refuses the request before anything is taken.
+type capacityCheck struct {
 	zone   *zone.Zone
 	key    []byte
 	text   *keytemplate.Template // of the key
@@ -53,50 +54,50 @@ func (s *requestState) idle(idle bool) {
 	}
 }
 
-// addAdaptive adds a zone.
-func (e *Evaluation) addAdaptive(found *zone.Reading) {
-	a := adaptiveZone{zone: found.Zone, key: found.Key, text: found.Template, dryRun: found.DryRun}
+// addCapacity adds the check of a zone.
+func (e *Evaluation) addCapacity(found *zone.Reading) {
+	c := capacityCheck{zone: found.Zone, key: found.Key, text: found.Template, dryRun: found.DryRun}
 	if client := e.clientOf(found.Template, found.Key); client != nil {
-		a.key = client
+		c.key = client
 	}
 	if len(found.Charges)+len(found.Concurrent) == 0 {
-		a.counts = found.Zone.Usage.Counters("", "")
+		c.counts = found.Zone.Usage.Counters("", "")
 	}
-	e.adaptive = append(e.adaptive, a)
+	e.capacity = append(e.capacity, c)
 }
 
 // isOverloaded acquires the permits of all zones, and reports whether one has none. Then the request is
 // refused, before anything else is taken for it.
 func (e *Evaluation) isOverloaded() bool {
-	for i := range e.adaptive {
-		a := &e.adaptive[i]
-		if e.state.holdsAdaptive(a.zone.Adaptive) {
-			a.counts = nil // the pass before counts it
+	for i := range e.capacity {
+		c := &e.capacity[i]
+		if e.state.holdsAdaptive(c.zone.Adaptive) {
+			c.counts = nil // the pass before counts it
 			continue
 		}
-		permit, ok := a.zone.Adaptive.Acquire(a.key, !a.dryRun)
+		permit, ok := c.zone.Adaptive.Acquire(c.key, !c.dryRun)
 		if permit == nil {
-			e.refused = refused{overloaded, &a.zone.Zone, a.text}
+			e.refused = refused{overloaded, &c.zone.Zone, c.text}
 			e.releaseAdaptive()
 			return true
 		}
-		e.state.addAdaptive(heldAdaptive{a.zone.Adaptive, permit, a.zone.Usage})
+		e.state.addAdaptive(heldAdaptive{c.zone.Adaptive, permit, c.zone.Usage})
 		if !ok {
-			a.counts = nil
-			e.passOverloaded(a)
+			c.counts = nil
+			e.passOverloaded(c)
 		}
 	}
 	return false
 }
 
 // passOverloaded reports that a dry run admits a request that would have been refused.
-func (e *Evaluation) passOverloaded(a *adaptiveZone) {
-	z := a.zone
+func (e *Evaluation) passOverloaded(c *capacityCheck) {
+	z := c.zone
 	z.Usage.WouldDeny.Add(1)
 	e.publish(report.Decision{
-		Outcome: api.WouldDeny, Zone: z.Usage, Key: a.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
+		Outcome: api.WouldDeny, Zone: z.Usage, Key: c.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
 	})
-	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, a.text, overloaded.Reason, overloaded.Status)
+	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, c.text, overloaded.Reason, overloaded.Status)
 }
 
 // holdsAdaptive reports whether the request holds a permit of a limiter.
@@ -129,8 +130,8 @@ func (s *requestState) releaseAdaptive(first int) {
 // measureLatency has the latency of the request measured, and its permits released when its response
 // has ended. It counts the request in the zones that nothing else counts it in.
 func (e *Evaluation) measureLatency() {
-	for i := range e.adaptive {
-		if c := e.adaptive[i].counts; c != nil {
+	for i := range e.capacity {
+		if c := e.capacity[i].counts; c != nil {
 			c.Admitted[limiter.FromStore].Add(1)
 		}
 	}

@@ -1,49 +1,180 @@
 package evaluate
 
 import (
-	"hash/maphash"
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A chargedCount is what a request has been charged to one count. A request may pass a zone several
-// times, in several handlers, and is charged to each count once: a later pass that costs more is
-// charged the difference.
-type chargedCount struct {
-	rule uint32 // its ID
-	key  uint64 // its hash: the bytes are in a buffer that the next handler uses
-	cost int64
+// A costSettlement charges a request what its response has cost. Its take has reserved events: the rest
+// is given back, or more is charged.
+type costSettlement struct {
+	late   *zone.LateCharge
+	zone   report.Zone
+	counts *usage.Charges // nil: the charge is that of a comparison, which is not counted
+
+	take    limiter.Take
+	origin  limiter.Origin
+	store   takeStore
+	state   *response.State
+	repl    *caddy.Replacer
+	reports *report.Requests
+
+	atStart   string // what the placeholder was when the response started
+	answer    *answer
+	cancelled bool
 }
 
-// chargeSeed hides which keys have the same hash.
-var chargeSeed = maphash.MakeSeed()
-
-// charged returns what the request has been charged before for the count of a key. Zones in the
-// syntax of caddy-ratelimit charge each pass, as they do there.
-func (e *Evaluation) charged(z *zone.Zone, r *limiter.Rule, key []byte) (cost int64) {
-	if len(e.state.charges) == 0 || z.Legacy {
-		return 0
+func (s *costSettlement) hold(e *Evaluation, c *check) {
+	if !c.take.Decision.OK {
+		return // the store could not decide it
 	}
-	hash := maphash.Bytes(chargeSeed, key)
-	for _, c := range e.state.charges {
-		if c.rule == r.ID && c.key == hash {
-			cost += c.cost
+	s.take, s.origin, s.store = c.take, c.origin, e.handler.Store
+	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the request's buffers are used again
+	s.state, s.repl, s.reports = &e.state.State, e.Repl, e.handler.Reports
+	if s.counts != nil {
+		s.counts.Open.Add(1)
+		s.counts.ReservedEvents.Add(uint64(s.take.Cost))
+	}
+	forgetUpstream(e.Repl)
+	s.answer = e.state.awaitAnswer()
+	e.state.OnStatus(func(int) { s.atStart = s.value(s.state.Header()) }) // other handlers may remove it
+	e.state.AtEnd(s.settle)
+	if s.late.Usage {
+		e.plain = true
+	}
+}
+
+func (s *costSettlement) cancel() { s.cancelled = true }
+
+// value returns what the placeholder is now, "" if it is unknown. A trailer counts before a header.
+func (s *costSettlement) value(h http.Header) string {
+	if name := s.late.Header; name != "" {
+		for _, name := range []string{http.TrailerPrefix + name, name} {
+			if values := h[http.CanonicalHeaderKey(name)]; len(values) > 0 {
+				return values[len(values)-1]
+			}
+		}
+		return ""
+	}
+	if s.late.Usage {
+		return ""
+	}
+	value, _ := s.repl.GetString(s.late.Placeholder)
+	return value
+}
+
+// settle charges the request. status is the one that the client gets.
+func (s *costSettlement) settle(status int) {
+	n, how := s.cost(status)
+	reserved := s.take.Cost
+	if s.counts != nil {
+		how.counter(s.counts).Add(1)
+		s.counts.Open.Add(-1)
+		s.counts.ChargedEvents.Add(uint64(n))
+		s.counts.RefundedEvents.Add(uint64(max(0, reserved-n)))
+		if how != costRefunded {
+			s.late.Past.Add(s.take.Key, n)
 		}
 	}
-	return cost
-}
-
-// addCharges remembers what the takes have consumed, if the request is not rejected.
-func (e *Evaluation) addCharges() {
-	for i := range e.takes {
-		if e.denied == nil {
-			e.state.addCharge(&e.takes[i])
-		}
+	rest := s.take
+	switch {
+	case n < reserved:
+		rest.Cost = reserved - n
+		s.store.Refund(rest, func() {})
+	case n > reserved:
+		rest.Cost = n - reserved
+		s.store.Charge(rest)
 	}
 }
 
-// addCharge remembers a take that has consumed its cost.
-func (s *requestState) addCharge(t *limiter.Take) {
-	s.charges = append(s.charges, chargedCount{t.Rule.ID, maphash.Bytes(chargeSeed, t.Key), t.Cost})
+// A costing is how it is known what a request has cost.
+type costing int
+
+const (
+	costKnown    costing = iota // the response says so
+	costCapped                  // and that is more than a response may be charged
+	costUnknown                 // it does not
+	costRefunded                // it has not gone upstream, or has a status that refunds
+)
+
+// counter returns what counts such requests.
+func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
+	switch how {
+	case costKnown:
+		return &c.Known
+	case costCapped:
+		return &c.Capped
+	case costUnknown:
+		return &c.Unknown
+	}
+	return &c.Refunded
+}
+
+// cost returns what the request is charged.
+func (s *costSettlement) cost(status int) (n int64, how costing) {
+	if s.cancelled {
+		return 0, costRefunded
+	}
+	sent, answer := upstreamStatus(s.repl)
+	byUpstream := sent && (status == 0 || s.answer.copied || answer == http.StatusSwitchingProtocols)
+	if status == 0 {
+		answer = 0 // it may be that of another upstream, and who knows what this one does
+	}
+	if s.refunds(answer) || !byUpstream && s.refunds(status) {
+		return 0, costRefunded
+	}
+	n, known := s.knownCost()
+	switch most := s.late.Most(s.take.Rule); {
+	case known && n > most:
+		if s.counts != nil && s.counts.LogsCapped(time.Now()) {
+			s.reports.ChargeCapped(s.zone, n, most)
+		}
+		return most, costCapped
+	case known:
+		return n, costKnown
+	case !byUpstream && !s.streams(status), isSignIn(answer):
+		return 0, costRefunded
+	default:
+		return max(s.take.Cost, min(most, max(n, s.answer.events(), s.answer.content()/bytesOfToken))), costUnknown
+	}
+}
+
+// refunds reports whether a status gives the reservation back. 0 is none.
+func (s *costSettlement) refunds(status int) bool { return status != 0 && s.late.Refunds.Has(status) }
+
+// bytesOfToken are how many bytes of text a model writes for a token at least, on the average.
+const bytesOfToken = 3
+
+// knownCost returns what the response says that the request has cost, as far as it says so. known
+// is false if it does not say so for the whole response.
+func (s *costSettlement) knownCost() (n int64, known bool) {
+	if s.late.Usage {
+		return s.answer.tokens()
+	}
+	value := s.value(s.state.Header())
+	if value == "" {
+		value = s.atStart
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if n == maxInt64 {
+		err = nil // it is larger
+	}
+	return max(0, n), err == nil && n >= 0
+}
+
+// streams reports whether a handler that is no proxy has sent a body.
+func (s *costSettlement) streams(status int) bool {
+	return status == http.StatusOK && s.answer.events() > 0
 }

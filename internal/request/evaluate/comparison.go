@@ -3,9 +3,16 @@ package evaluate
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/request/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
+
+// addComparison adds a check of the rule that is compared with the one in force.
+func (e *Evaluation) addComparison(found *zone.Reading) {
+	c := e.add(&e.comparisons, found, &found.Compared)
+	if s, is := c.settlement.(*costSettlement); is {
+		s.counts = nil
+	}
+}
 
 // takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
 // It counts how both have decided. What the store could not decide is no comparison.
@@ -13,13 +20,13 @@ func (e *Evaluation) takeComparisons() {
 	now := time.Now()
 	for i := range e.comparisons {
 		c := &e.comparisons[i]
-		admitted, decided := e.decisionOf(c.result.Usage)
+		admitted, decided := e.decisionOf(c.zone)
 		if !decided {
 			continue
 		}
 		e.decideShadows(e.comparisons[i:i+1], now)
 		if c.result.Failure == nil {
-			c.result.Usage.Comparisons.Add(admitted, c.result.Decision.OK)
+			c.zone.Usage.Comparisons.Add(admitted, c.result.Decision.OK)
 		}
 	}
 }
@@ -27,24 +34,22 @@ func (e *Evaluation) takeComparisons() {
 // decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
 // It is not decided in an outage, and if another zone or too many requests at once reject the
 // request, which then counts in none.
-func (e *Evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
-	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, r.Failure == nil }
+func (e *Evaluation) decisionOf(z *zone.Zone) (admitted, decided bool) {
 	if e.denied != nil && e.denied.IsConcurrent() {
 		return false, false
 	}
 	admitted, decided = true, true // unless the zone limits the request
-	results := e.results()
-	for i := range results {
-		switch r := &results[i]; {
-		case r.Usage == z:
-			admitted, decided = of(r)
+	for _, c := range e.decisive {
+		switch r := &c.result; {
+		case c.zone == z:
+			admitted, decided = r.Decision.OK, r.Failure == nil
 		case !r.Decision.OK:
 			return false, false
 		}
 	}
 	for i := range e.dryRuns {
-		if r := &e.dryRuns[i].result; r.Usage == z {
-			return of(r)
+		if c := &e.dryRuns[i]; c.zone == z {
+			return c.result.Decision.OK, c.result.Failure == nil
 		}
 	}
 	return admitted, decided

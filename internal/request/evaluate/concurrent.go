@@ -51,40 +51,30 @@ func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	return false
 }
 
-// A concurrentKey is the key of a limit of requests at once, and how long the request may wait for its
-// turn, from when it has come.
-type concurrentKey struct {
-	key  []byte
-	wait time.Duration
-	hold zone.Hold
-}
-
 // addConcurrent adds a limit of requests at once, and reports false if the request holds a permit of it.
-func (e *Evaluation) addConcurrent(found *zone.Reading, c *zone.Charge) bool {
+func (e *Evaluation) addConcurrent(found *zone.Reading, charge *zone.Charge) bool {
 	switch {
-	case e.holdsPermit(c.Policy.Concurrent, found.Key):
+	case e.holdsPermit(charge.Policy.Concurrent, found.Key):
 		return false
 	case found.DryRun:
-		e.addDryRun(found, c)
+		e.add(&e.dryRuns, found, charge)
 	default:
-		found.Describe(c, e.addResult())
-		e.concurrentKeys = append(e.concurrentKeys, concurrentKey{found.Key, c.Wait, found.Zone.Hold})
+		e.addEnforced(found, charge)
 	}
 	return true
 }
 
-// acquirePermits decides the limits of requests at once. If one denies the request, or the takes are
-// only asked for, they consume nothing. It returns the first error of those that the store could not
-// decide, and the instant of the decisions, which is now unless the request has waited for its turn.
+// acquirePermits decides the limits of requests at once. If one denies the request, the takes consume
+// nothing. It returns the first error of those that the store could not decide, and the instant of the
+// decisions, which is now unless the request has waited for its turn.
 func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
-	keys, results := e.concurrentKeys, e.results()
-	for i := range results {
-		r := &results[i]
-		if !r.IsConcurrent() {
+	for i := range e.checks {
+		c := &e.checks[i]
+		if !c.result.IsConcurrent() {
 			continue
 		}
-		at, err := e.acquirePermit(r, keys[0], now)
-		if now, keys = at, keys[1:]; !r.Decision.OK {
+		at, err := e.acquirePermit(c, e.asking(e.blocked), now)
+		if now = at; !c.result.Decision.OK {
 			e.blocked = true
 		}
 		if failed == nil {
@@ -94,15 +84,16 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 	return now, failed
 }
 
-// acquirePermit decides a limit of requests at once, and keeps the permit. It acquires none if the
-// request is rejected anyway, or explained. It returns the instant of the decision, like acquirePermits.
-func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time.Time) (_ time.Time, err error) {
+// acquirePermit decides a limit of requests at once, and keeps the permit. It returns the instant of the
+// decision, like acquirePermits.
+func (e *Evaluation) acquirePermit(c *check, how asking, now time.Time) (_ time.Time, err error) {
 	var decision limiter.Decision
-	store, rule, key := e.handler.Store, r.Policy.Concurrent, k.key
-	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key), hold: k.hold}
+	r, key, store := &c.result, c.take.Key, e.handler.Store
+	rule := r.Policy.Concurrent
+	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key), hold: c.hold}
 	share := e.shareKey(r, key)
-	switch {
-	case e.previews:
+	switch how {
+	case previewing:
 		if share != nil {
 			decision, err = store.PreviewPermit(e.HTTP.Context(), now, r.Policy.Share().Concurrent, share)
 		}
@@ -111,23 +102,23 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 			break
 		}
 		decision, err = store.PreviewPermit(e.HTTP.Context(), now, rule, key)
-		if left := e.leftOf(k.wait); err == nil && !decision.OK && e.mayQueue(now, left) {
+		if left := e.leftOf(c.wait.most); err == nil && !decision.OK && e.mayQueue(now, left) {
 			decision.OK, decision.Turn = true, decision.At+limiter.Instant(left.Microseconds()) // at the latest
 		}
-	case e.blocked:
+	case peeking:
 		decision = store.PeekPermit(now, rule, key)
 	default:
 		if share != nil {
 			whole := r.Policy
 			r.Policy = whole.Share()
 			var shared concurrency.Permit
-			if shared, decision, now, err = e.acquireOrWait(r, share, k.wait, now); !decision.OK {
+			if shared, decision, now, err = e.acquireOrWait(r, share, c.wait.most, now); !decision.OK {
 				break
 			}
 			r.Policy, held.share = whole, &shared
 		}
 		var failed error
-		held.Permit, decision, now, failed = e.acquireOrWait(r, key, k.wait, now)
+		held.Permit, decision, now, failed = e.acquireOrWait(r, key, c.wait.most, now)
 		if err = cmp.Or(failed, err); !decision.OK && held.share != nil {
 			held.share.Release(now)
 		}
@@ -138,7 +129,7 @@ func (e *Evaluation) acquirePermit(r *response.Result, k concurrentKey, now time
 	if held.share != nil {
 		r.Waited += held.share.Waited()
 	}
-	if r.Decision.OK && (held.zone != nil || e.previews) {
+	if r.Decision.OK && (held.zone != nil || how == previewing) {
 		e.state.addPermit(held)
 	}
 	return now, err
@@ -189,32 +180,21 @@ func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
 	if wait <= 0 {
 		return false
 	}
-	if len(e.takes) > 0 && e.handler.Store.Peek(e.HTTP.Context(), now, e.takes) != nil {
+	if e.ask(e.checks, peeking, now) != nil {
 		return false
 	}
-	for i := range e.takes {
-		k := &e.takes[i]
-		d := &k.Decision
-		until := d.RetryAt - d.At
+	for i := range e.checks {
+		k := &e.checks[i].take
+		if k.Rule == nil || k.Decision.OK {
+			continue
+		}
+		until := k.Decision.RetryAt - k.Decision.At
 		if k.Rule.Algorithm.Kind == limiter.TokenBucket {
 			until += limiter.Instant(k.Wait) // a bucket promises its events so long before it has them
 		}
-		if !d.OK && (d.RetryAt == limiter.Never || until > limiter.Instant(wait.Microseconds())) {
+		if k.Decision.RetryAt == limiter.Never || until > limiter.Instant(wait.Microseconds()) {
 			return false
 		}
 	}
 	return true
-}
-
-// decisiveOf returns the first result or, if the next is about requests at once in the same zone and
-// decides a rejection, that one. A request counts once in a zone.
-func decisiveOf(results []response.Result) *response.Result {
-	rate := &results[0]
-	if len(results) == 1 || results[1].Usage != rate.Usage {
-		return rate
-	}
-	if c := &results[1]; !c.Decision.OK && c.Decides(rate) {
-		return c
-	}
-	return rate
 }

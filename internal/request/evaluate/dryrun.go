@@ -11,7 +11,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
-	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -19,39 +18,41 @@ import (
 // takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
 // zones in force admit, because a rejected one is counted in no zone.
 func (e *Evaluation) takeDryRuns() {
-	for r := range e.decideDryRuns() {
+	for c := range e.decideDryRuns() {
+		r := &c.result
 		if r.Decision.OK {
-			e.count(r, false)
+			e.count(c, false)
 			continue
 		}
 		r.Counters.WouldReject[r.Decision.Source].Add(1)
 		if r.IsConcurrent() {
 			r.Usage.ConcurrentRejected.Add(1)
 		}
-		e.addTo(&r.Usage.Top.Rejected, r)
-		e.remember(r)
+		e.addTo(&r.Usage.Top.Rejected, c)
+		e.remember(c)
 		e.publish(report.Decision{Outcome: api.WouldReject, Zone: r.Usage, Key: r.Template, Result: r, WouldBe: r.Status()})
 		e.handler.Reports.DryRunRejected(e.subject(), r)
 	}
 }
 
-// decideDryRuns returns the results that describe the dry runs, one of each zone, after each is
-// decided.
-func (e *Evaluation) decideDryRuns() iter.Seq[*response.Result] {
-	return func(yield func(*response.Result) bool) {
+// decideDryRuns returns the checks that describe the dry runs, one of each zone, after each is decided.
+func (e *Evaluation) decideDryRuns() iter.Seq[*check] {
+	return func(yield func(*check) bool) {
 		now := time.Now()
 		e.now = limiter.At(now)
 		for rest := e.dryRuns; len(rest) > 0; {
-			n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Usage != rest[0].result.Usage })
+			n := slices.IndexFunc(rest, func(c check) bool { return c.zone != rest[0].zone })
 			if n < 0 {
 				n = len(rest)
 			}
-			r := e.decideShadows(rest[:n], now)
-			rest = rest[n:]
-			for i := range e.takes {
-				e.state.addCharge(&e.takes[i])
+			c := e.decideShadows(rest[:n], now)
+			for i := range rest[:n] {
+				if rest[i].asksStore() {
+					e.state.addCharge(&rest[i].take)
+				}
 			}
-			if !yield(r) {
+			rest = rest[n:]
+			if !yield(c) {
 				return
 			}
 		}

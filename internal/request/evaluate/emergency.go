@@ -16,22 +16,33 @@ func (e *Evaluation) takeInEmergency() error {
 	if e.handler.App.Emergency.IsOff() {
 		return nil
 	}
-	r, err := e.decideInEmergency(e.handler.App.Emergency.Take)
-	if r != nil {
-		e.count(r, e.denied != nil)
+	c, err := e.decideInEmergency(e.handler.App.Emergency.Take)
+	if c != nil {
+		e.count(c, e.denied != nil)
+		e.endEmergency()
 	}
 	return err
 }
 
-// decideInEmergency returns what the limit of emergency mode decides, or nil if nothing. take is one
-// of the methods of the switch.
+// endEmergency adds the decision of emergency mode to what the response is about, if that rejects the
+// request. Responses to others say nothing of emergency mode.
+func (e *Evaluation) endEmergency() {
+	if e.denied != nil {
+		e.state.Add(e.denied)
+	} else {
+		e.checks = emptied(e.checks)
+	}
+}
+
+// decideInEmergency returns the check of the limit of emergency mode, or nil if nothing is decided.
+// take is one of the methods of the switch.
 func (e *Evaluation) decideInEmergency(
 	take func(*http.Request, *caddy.Replacer, emergency.Buffers) (response.Result, bool, error),
-) (*response.Result, error) {
+) (*check, error) {
 	if e.state != nil && e.state.emergency {
 		return nil, nil
 	}
-	result, taken, err := take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.takes})
+	result, taken, err := take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.asked})
 	if err != nil {
 		return nil, caddyhttp.Error(http.StatusTooEarly, err)
 	}
@@ -42,13 +53,10 @@ func (e *Evaluation) decideInEmergency(
 	e.state.emergency = true
 	e.now = result.Decision.At
 	e.noteKey(result.Usage, result.Template)
-	result.Settings = e.handler.Settings
-	r := e.state.Add()
-	*r = result
-	if r.Decision.OK {
-		e.state.Results = e.state.Results[:len(e.state.Results)-1] // responses say nothing of emergency mode
-	} else {
-		e.denied = r
+	e.checks = append(e.checks, check{result: result})
+	c := &e.checks[len(e.checks)-1]
+	if c.result.Settings = e.handler.Settings; !c.result.Decision.OK {
+		e.denied = &c.result
 	}
-	return r, nil
+	return c, nil
 }

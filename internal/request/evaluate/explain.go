@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Explain finds out what Decide would decide, and why. It takes nothing, and neither counts nor logs
+// Explain finds out what Serve would decide, and why. It takes nothing, and neither counts nor logs
 // the request. Answer has to follow.
 func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler, err error) {
 	defer e.translateClient()()
@@ -35,9 +35,11 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler
 		x.Outcome, x.Status = api.Denied, deniedAddress.Status
 		return x, nil
 	}
-	if _, err := e.decideInEmergency(e.handler.App.Emergency.Peek); err != nil {
+	if c, err := e.decideInEmergency(e.handler.App.Emergency.Peek); err != nil {
 		x.Status = errorStatus(err)
 		return x, err
+	} else if c != nil {
+		e.endEmergency()
 	}
 	if e.denied != nil {
 		x.Emergency = true
@@ -80,7 +82,7 @@ func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision 
 	return &z.Limits[t.limit].ExplainedDecision
 }
 
-// explainZones adds what each zone finds in the request, as addTakes does for one. A zone that
+// explainZones adds what each zone finds in the request, as readZone does for one. A zone that
 // refuses the request does not hide what those after it find.
 func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
 	for _, z := range e.handler.Zones {
@@ -114,7 +116,7 @@ func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.Inspected
 		}
 		for i := range found.Charges {
 			limit := &explained.Limits[i]
-			if e.addCharge(found, &found.Charges[i]) {
+			if e.addRate(found, &found.Charges[i]) {
 				takes = append(takes, explainedTake{zone: len(x.Zones) - 1, limit: i, dryRun: found.DryRun})
 			}
 			limit.Cost = max(0, found.Charges[i].Cost)
@@ -132,20 +134,20 @@ func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.Inspected
 
 // explainDecisions adds what the takes would decide.
 func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explainedTake) error {
-	if len(e.results()) > 0 {
-		if _, _, err := e.decideResults(); err != nil {
+	if len(e.checks) > 0 {
+		if _, _, err := e.decideChecks(); err != nil {
 			return err
 		}
 		e.closeInOutage()
-	}
-	results := slices.Clone(e.results()) // findDenied leaves one of each zone
-	if len(results) > 0 {
 		e.findDenied()
-		e.addCharges()
+		e.tellDecisive()
+		if e.denied == nil {
+			e.rememberCharges()
+		}
 	}
-	for range e.decideDryRuns() { // the results have what is decided
+	for range e.decideDryRuns() { // the checks have what is decided
 	}
-	dryRuns := e.dryRuns
+	checks, dryRuns := e.checks, e.dryRuns
 	for _, t := range takes {
 		z, d := &x.Zones[t.zone], t.decided(x)
 		if t.dryRun {
@@ -156,20 +158,20 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 			dryRuns = dryRuns[1:]
 			continue
 		}
-		explainResult(d, &results[0])
+		explainResult(d, &checks[0].result)
 		if d.Outcome != api.Admitted && z.Outcome != api.Rejected {
 			z.Outcome = d.Outcome
 		}
-		results = results[1:]
+		checks = checks[1:]
 	}
 	return nil
 }
 
 // closeInOutage decides what a preview leaves open while the store does not answer.
 func (e *Evaluation) closeInOutage() {
-	results := e.results()
-	for i := range results {
-		if r := &results[i]; r.Failure != nil && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
+	for i := range e.checks {
+		r := &e.checks[i].result
+		if r.Failure != nil && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
 			r.Decision.OK, r.Decision.RetryAt = false, r.Decision.At+limiter.Instant(time.Second/time.Microsecond)
 		}
 	}
@@ -198,11 +200,10 @@ func explainResult(d *api.ExplainedDecision, r *response.Result) {
 func (e *Evaluation) Answer(w http.ResponseWriter, next caddyhttp.Handler, err error) error {
 	switch {
 	case err != nil:
-		e.Rollback()
 		return err
-	case e.IsRejected():
+	case e.isRejected():
 		a := e.rejection()
 		return e.state.Reject(w, e.HTTP, e.Repl, &a, e.first, &e.body)
 	}
-	return e.Admit(w, next)
+	return e.admit(w, next)
 }

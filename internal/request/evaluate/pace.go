@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -25,7 +26,7 @@ var (
 
 // holdsPlaces reports whether the zones of this handler count the request among those at once.
 func (e *Evaluation) holdsPlaces() bool {
-	return !e.previews && len(e.concurrentKeys)+len(e.adaptive) > 0
+	return !e.previews && (e.limitsConcurrent || len(e.capacity) > 0)
 }
 
 // awaitBody waits for the body before the request takes a place, as the upstream can do nothing
@@ -61,42 +62,28 @@ func (e *Evaluation) paceOf(w http.ResponseWriter) *pace.Pace {
 // isDenied reports whether a limit denies the request now, as far as this node knows, and it would not
 // wait for its turn.
 func (e *Evaluation) isDenied() bool {
-	now, keys := e.Time(), e.concurrentKeys
-	for i := range e.results() {
-		r := &e.results()[i]
-		if !r.IsConcurrent() {
-			continue
-		}
-		if keys[0].wait == 0 {
-			if d := e.handler.Store.PeekPermit(now, r.Policy.Concurrent, keys[0].key); !d.OK {
+	now, waits := e.Time(), e.mayWait || e.countsByStatus
+	for i := range e.checks {
+		if c := &e.checks[i]; c.result.IsConcurrent() && c.wait.most == 0 {
+			if d := e.handler.Store.PeekPermit(now, c.result.Policy.Concurrent, c.take.Key); !d.OK {
 				return true
 			}
 		}
-		keys = keys[1:]
 	}
-	if len(e.takes) == 0 || len(e.mayWait)+len(e.reserved) > 0 || e.handler.Store.Peek(e.HTTP.Context(), now, e.takes) != nil {
+	if waits || e.ask(e.checks, peeking, now) != nil {
 		return false
 	}
-	for i := range e.takes {
-		if !e.takes[i].Decision.OK {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.checks, func(c check) bool { return c.asksStore() && !c.take.Decision.OK })
 }
 
 // refuseSlowBody refuses the request for the first of its zones that counts requests at once.
 func (e *Evaluation) refuseSlowBody() {
-	if len(e.adaptive) > 0 {
-		a := &e.adaptive[0]
-		e.refused = refused{slowBody, &a.zone.Zone, a.text}
+	if len(e.capacity) > 0 {
+		c := &e.capacity[0]
+		e.refused = refused{slowBody, &c.zone.Zone, c.text}
 	} else {
-		for i := range e.results() {
-			if r := &e.results()[i]; r.IsConcurrent() {
-				e.refused = refused{slowBody, r.Zone, r.Template}
-				break
-			}
-		}
+		i := slices.IndexFunc(e.checks, func(c check) bool { return c.result.IsConcurrent() })
+		e.refused = refused{slowBody, e.checks[i].result.Zone, e.checks[i].result.Template}
 	}
 	e.refused.zone.Usage.StalledRequests.Add(1)
 }

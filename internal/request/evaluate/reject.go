@@ -27,9 +27,9 @@ const (
 	allowedKey     = "allowed_key"
 )
 
-// Reject answers a request that is not admitted: 429, 403 or 400, or 503 while the count that it needs
+// reject answers a request that is not admitted: 429, 403 or 400, or 503 while the count that it needs
 // is not available, or if the upstream is overloaded.
-func (e *Evaluation) Reject(w http.ResponseWriter) error {
+func (e *Evaluation) reject(w http.ResponseWriter) error {
 	f := &e.refused
 	again := f.zone == nil && e.state != nil && e.state.Refusal == f.refusal // error routes have a handler, too
 	a := e.rejection()
@@ -48,7 +48,6 @@ func (e *Evaluation) Reject(w http.ResponseWriter) error {
 func (e *Evaluation) rejection() response.Rejection {
 	a := response.Rejection{Settings: e.handler.Settings, Refusal: e.refused.refusal, Zone: e.refused.zone}
 	if a.Refusal != nil {
-		e.Rollback()
 		e.attachState()
 		e.state.Refusal, a.Wait = a.Refusal, a.Refusal.Wait
 	} else {

@@ -22,19 +22,21 @@ func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	e := h.Begin(caddyhttp.PrepareRequest(httptest.NewRequest("GET", "/", nil), repl, nil, new(caddyhttp.Server)))
 	e.attachState()
 	key := append(e.KeyBuffer(), "secret"...)
-	e.takes = append(e.takes, limiter.Take{Rule: new(limiter.Rule), Key: key, Cost: 1},
-		limiter.Take{Rule: new(limiter.Rule), Key: []byte("b"), Cost: 1})
-	all := e.takes
+	for _, key := range [][]byte{key, []byte("b")} {
+		take := limiter.Take{Rule: new(limiter.Rule), Key: key, Cost: 1}
+		e.checks, e.asked = append(e.checks, check{take: take}), append(e.asked, take)
+	}
+	checks, asked := e.checks, e.asked
 	e.Release()
-	for i, take := range all {
-		if take.Rule != nil || take.Key != nil {
-			t.Errorf("take %d after release = %+v, want nothing", i, take)
+	for i := range checks {
+		if checks[i].take.Rule != nil || checks[i].take.Key != nil || asked[i].Rule != nil || asked[i].Key != nil {
+			t.Errorf("after release: check %d = %+v, take %+v, want nothing", i, checks[i], asked[i])
 		}
 	}
 	if string(key) != "\x00\x00\x00\x00\x00\x00" {
 		t.Errorf("key after release = %q, want zeros", key)
 	}
-	if e.HTTP != nil || e.state != nil || len(e.takes) != 0 {
-		t.Errorf("after release: request %v, state %v, %d takes, want none", e.HTTP, e.state, len(e.takes))
+	if e.HTTP != nil || e.state != nil || len(e.checks) != 0 {
+		t.Errorf("after release: request %v, state %v, %d checks, want none", e.HTTP, e.state, len(e.checks))
 	}
 }

@@ -22,66 +22,68 @@ func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 		return true
 	}
 	e.renewed = inForce
-	var blocked []int
-	results, take := e.results(), 0
-	for i := range results {
-		r := &results[i]
-		if i == 0 || results[i-1].Usage != r.Usage {
-			if e.reread(app, r, inForce); e.reading.Refusal != nil {
-				e.refused = refused{e.reading.Refusal, r.Zone, r.Template}
+	var blocking []*check
+	for i := range e.checks {
+		c := &e.checks[i]
+		if i == 0 || e.checks[i-1].zone != c.zone {
+			if e.reread(app, c.zone, inForce); e.reading.Refusal != nil {
+				e.refused = refused{e.reading.Refusal, c.result.Zone, c.result.Template}
 				return false
 			}
 		}
-		if r.IsConcurrent() {
-			continue
+		if !c.result.IsConcurrent() && e.renewCheck(c) {
+			blocking = append(blocking, c)
 		}
-		if e.renewTake(r, &e.takes[take]) {
-			blocked = append(blocked, take)
-		}
-		take++
 	}
-	if len(blocked) == 0 {
+	if len(blocking) == 0 {
 		return true
 	}
 	e.blocked = true
-	_ = e.takeFromStore(now) // a peek: what blocks the request needs no store
-	for _, i := range blocked {
-		k := &e.takes[i]
-		until := k.Decision.At + limiter.Instant(response.BlockedFor/time.Microsecond)
-		k.Err, k.Decision = nil, limiter.Decision{At: k.Decision.At, RetryAt: until, ResetAt: until}
+	_ = e.ask(e.checks, e.asking(true), now) // what blocks the request needs no store
+	for _, c := range blocking {
+		at := c.take.Decision.At
+		until := at + limiter.Instant(response.BlockedFor/time.Microsecond)
+		c.take.Err, c.take.Decision = nil, limiter.Decision{At: at, RetryAt: until, ResetAt: until}
 	}
 	return false
 }
 
-// reread reads the zone of a result once more, by other rules. If these do not limit the request,
-// or would not reject it, the reading is empty, and the request keeps the limit that it waits for.
-func (e *Evaluation) reread(app *App, r *response.Result, rules *zone.Snapshot) {
-	found, zones := &e.reading, e.handler.Zones
+// reread reads a zone once more, by other rules. If these do not limit the request, or would not
+// reject it, the reading is empty, and the request keeps the limit that it waits for.
+func (e *Evaluation) reread(app *App, z *zone.Zone, rules *zone.Snapshot) {
+	found := &e.reading
 	if app != e.handler.App {
-		zones = app.Zones.All()
+		all := app.Zones.All()
+		i := slices.IndexFunc(all, func(other *zone.Zone) bool { return other.Usage == z.Usage })
+		if i < 0 {
+			z = nil
+		} else {
+			z = all[i]
+		}
 	}
-	if i := slices.IndexFunc(zones, func(z *zone.Zone) bool { return z.Usage == r.Usage }); i >= 0 {
-		if applies, err := zones[i].Read(&e.Request, rules, found); applies && err == nil && !found.DryRun {
+	if z != nil {
+		if applies, err := z.Read(&e.Request, rules, found); applies && err == nil && !found.DryRun {
 			return
 		}
 	}
 	*found = zone.Reading{Charges: found.Charges[:0], Concurrent: found.Concurrent[:0]}
 }
 
-// renewTake gives a take and its result the rule that limits their count now, if any does. It
-// reports whether that blocks all requests.
-func (e *Evaluation) renewTake(r *response.Result, k *limiter.Take) (blocks bool) {
+// renewCheck gives a check the rule that limits its count now, if any does. It reports whether that
+// blocks all requests.
+func (e *Evaluation) renewCheck(c *check) (blocks bool) {
+	k, r := &c.take, &c.result
 	for i := range e.reading.Charges {
-		c := &e.reading.Charges[i]
+		charge := &e.reading.Charges[i]
 		switch {
-		case c.Policy.CountID != r.Policy.CountID:
-		case c.Policy.Block:
+		case charge.Policy.CountID != r.Policy.CountID:
+		case charge.Policy.Block:
 			blocks = true
 		default:
-			if cost := c.Cost - e.charged(e.reading.Zone, c.Policy.Rule, k.Key); cost > 0 {
-				k.Cost, r.Cost, r.Reserves = cost, cost, c.Reserves
+			if cost := charge.Cost - e.charged(e.reading.Zone, charge.Policy.Rule, k.Key); cost > 0 {
+				k.Cost, r.Cost, r.Reserves = cost, cost, charge.Reserves
 			}
-			k.Rule, r.Policy = c.Policy.Rule, c.Policy
+			k.Rule, r.Policy = charge.Policy.Rule, charge.Policy
 		}
 	}
 	return blocks

@@ -3,7 +3,7 @@ package evaluate
 import (
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -11,16 +11,18 @@ import (
 // read the clock takes about as long as the decision.
 const timedEvery = 64
 
-// timeDecision reports how long a decision took, which began at an instant.
+// timeDecision reports how long a decision of the store took, which began at an instant.
 func (e *Evaluation) timeDecision(began time.Time) {
-	if len(e.takes) == 0 {
-		return
-	}
-	source := e.takes[0].Decision.Source
-	for i := range e.takes[1:] {
-		if s := e.takes[i+1].Decision.Source; slowness[s] > slowness[source] {
-			source = s
+	asked, source := false, limiter.FromLease
+	for i := range e.checks {
+		if c := &e.checks[i]; c.asksStore() {
+			if s := c.take.Decision.Source; !asked || slowness[s] > slowness[source] {
+				asked, source = true, s
+			}
 		}
+	}
+	if !asked {
+		return
 	}
 	e.decisions++
 	if waited := e.handler.App.InRedis && slowness[source] >= slowness[limiter.FromStore]; waited || e.decisions%timedEvery == 0 {
@@ -34,18 +36,13 @@ func (e *Evaluation) timeDecision(began time.Time) {
 
 // noteAsked notes how long the decision took in the zones for which Redis was asked.
 func (e *Evaluation) noteAsked(took time.Duration) {
-	takes := e.takes
-	var noted *usage.Zone
-	for i := range e.results() {
-		r := &e.results()[i]
-		if r.IsConcurrent() || r.Policy.Block {
-			continue
+	var noted *zone.Zone
+	for i := range e.checks {
+		c := &e.checks[i]
+		if s := c.take.Decision.Source; c.asksStore() && (s == limiter.FromStore || s == limiter.FromLate) && c.zone != noted {
+			noted = c.zone // with several takes, of a path with several readings
+			noted.Usage.Asked.Add(took)
 		}
-		if s := takes[0].Decision.Source; (s == limiter.FromStore || s == limiter.FromLate) && r.Usage != noted {
-			noted = r.Usage // with several takes, of a path with several readings
-			noted.Asked.Add(took)
-		}
-		takes = takes[1:]
 	}
 }
 

@@ -7,16 +7,14 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
-	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A mayWait is a take that may wait for its turn.
-type mayWait struct {
-	index   int // in Evaluation.takes
-	zone    *usage.Zone
-	wait    time.Duration // from when the request has come
+// waiting is how the request may wait for what a check asks for.
+type waiting struct {
+	most    time.Duration // from when the request has come; 0: it must not wait
+	forTurn bool          // a rate may have it wait for its turn
 	entered bool          // it counts among those that wait
 	full    bool          // too many wait
 	breach  bool          // the first denial of its window is the first one of the key
@@ -24,29 +22,22 @@ type mayWait struct {
 }
 
 // waitOf returns for how many µs the take of a charge may wait for its turn. In emergency mode,
-// nobody waits. What reserves events waits for other reservations instead.
-func (e *Evaluation) waitOf(c *zone.Charge) int64 {
-	if c.Wait == 0 || c.Counts != nil || c.Policy.Rule == nil || e.state.emergency {
+// nobody waits.
+func (e *Evaluation) waitOf(charge *zone.Charge) int64 {
+	if charge.Wait == 0 || e.state.emergency {
 		return 0
 	}
-	return c.Policy.WaitFor(c.Wait, usage.MostOfKey)
-}
-
-// addWait lets the newest take of a charge wait for its turn, for up to us µs.
-func (e *Evaluation) addWait(z *usage.Zone, c *zone.Charge, us int64) {
-	last := len(e.takes) - 1
-	e.takes[last].Wait = us
-	e.mayWait = append(e.mayWait, mayWait{index: last, zone: z, wait: c.Wait})
+	return charge.Policy.WaitFor(charge.Wait, usage.MostOfKey)
 }
 
 // resumeAt makes now the instant of the decisions, because the request has waited until then. Its takes
 // may wait for what is left.
 func (e *Evaluation) resumeAt(now time.Time) {
 	e.now = limiter.At(now)
-	for i := range e.mayWait {
-		w := &e.mayWait[i]
-		k := &e.takes[w.index]
-		k.Wait = min(k.Wait, e.leftOf(w.wait).Microseconds())
+	for i := range e.checks {
+		if c := &e.checks[i]; c.wait.forTurn {
+			c.take.Wait = min(c.take.Wait, e.leftOf(c.wait.most).Microseconds())
+		}
 	}
 }
 
@@ -63,43 +54,48 @@ func (e *Evaluation) leftOf(wait time.Duration) time.Duration {
 // is never given up because too many wait. A take for which there is no room does not wait. Takes of
 // one zone wait as one.
 func (e *Evaluation) enterQueues() {
-	for i := range e.mayWait {
-		w := &e.mayWait[i]
-		if i > 0 && e.mayWait[i-1].zone == w.zone {
-			w.full = e.mayWait[i-1].full
+	var last *check
+	for i := range e.checks {
+		c := &e.checks[i]
+		if !c.wait.forTurn {
+			continue
+		}
+		if last != nil && last.zone == c.zone {
+			c.wait.full = last.wait.full
 		} else {
-			w.entered = w.zone.Waits.Begin()
-			w.full = !w.entered
+			c.wait.entered = c.zone.Usage.Waits.Begin()
+			c.wait.full = !c.wait.entered
 		}
-		if w.full {
-			e.takes[w.index].Wait = 0
+		if c.wait.full {
+			c.take.Wait = 0
 		}
+		last = c
 	}
 }
 
 // leaveQueues ends what enterQueues has begun.
 func (e *Evaluation) leaveQueues() {
-	for i := range e.mayWait {
-		if w := &e.mayWait[i]; w.entered {
-			w.zone.Waits.End()
-			w.entered = false
+	for i := range e.checks {
+		if c := &e.checks[i]; c.wait.entered {
+			c.zone.Usage.Waits.End()
+			c.wait.entered = false
 		}
 	}
 }
 
 // hasEntered reports whether the request counts among those that wait in a zone.
 func (e *Evaluation) hasEntered(z *usage.Zone) bool {
-	return slices.ContainsFunc(e.mayWait, func(w mayWait) bool { return w.entered && w.zone == z })
+	return slices.ContainsFunc(e.checks, func(c check) bool { return c.wait.entered && c.zone.Usage == z })
 }
 
 // countFull counts a request that is denied and might have waited, were there room: once in a zone.
 // One that something else rejects would not have waited.
 func (e *Evaluation) countFull() {
-	var counted *usage.Zone
-	for i := range e.mayWait {
-		if w := &e.mayWait[i]; w.full && !e.blocked && w.zone != counted && !e.takes[w.index].Decision.OK {
-			w.zone.Waits.Full.Add(1)
-			counted = w.zone
+	var counted *zone.Zone
+	for i := range e.checks {
+		if c := &e.checks[i]; c.wait.full && !e.blocked && c.zone != counted && !c.take.Decision.OK {
+			c.zone.Usage.Waits.Full.Add(1)
+			counted = c.zone
 		}
 	}
 }
@@ -114,12 +110,10 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 	if err := e.sleep(delay); err != nil {
 		return now, err
 	}
-	for i := range e.mayWait {
-		w := &e.mayWait[i]
-		k := &e.takes[w.index]
-		if !k.Decision.OK {
-			w.waited, w.breach = delay, k.Decision.Breach
-			e.handler.Store.DropDenial(k.Rule, k.Key)
+	for i := range e.checks {
+		if c := &e.checks[i]; c.wait.forTurn && !c.take.Decision.OK {
+			c.wait.waited, c.wait.breach = delay, c.take.Decision.Breach
+			e.handler.Store.DropDenial(c.take.Rule, c.take.Key)
 		}
 	}
 	now = time.Now()
@@ -127,11 +121,10 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 	if !e.renew(now) {
 		return now, failed
 	}
-	failed = cmp.Or(e.takeFromStore(now), failed)
-	for i := range e.mayWait {
-		w := &e.mayWait[i]
-		if d := &e.takes[w.index].Decision; w.breach && !d.OK {
-			d.Breach = true // the store has told it before
+	failed = cmp.Or(e.ask(e.checks, e.asking(e.blocked), now), failed)
+	for i := range e.checks {
+		if c := &e.checks[i]; c.wait.breach && !c.take.Decision.OK {
+			c.take.Decision.Breach = true // the store has told it before
 		}
 	}
 	return now, failed
@@ -140,10 +133,10 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 // untilRetry returns how long it is until the takes that are denied can succeed; 0: they must not
 // wait for that. A bucket that denies a take has promised more than the take may wait for.
 func (e *Evaluation) untilRetry() (delay time.Duration) {
-	for i := range e.takes {
-		k := &e.takes[i]
+	for i := range e.checks {
+		k := &e.checks[i].take
 		d := &k.Decision
-		if d.OK || k.Err != nil {
+		if k.Rule == nil || d.OK || k.Err != nil {
 			continue
 		}
 		until := int64(d.RetryAt - d.At)
@@ -159,8 +152,8 @@ func (e *Evaluation) untilRetry() (delay time.Duration) {
 // before, it gives them back, and returns an error.
 func (e *Evaluation) waitForTurn() error {
 	delay := time.Duration(0)
-	for i := range e.takes {
-		if d := &e.takes[i].Decision; d.Turn != 0 {
+	for i := range e.checks {
+		if d := &e.checks[i].take.Decision; d.Turn != 0 {
 			delay = max(delay, time.Duration(d.Turn-d.At)*time.Microsecond)
 		}
 	}
@@ -171,29 +164,29 @@ func (e *Evaluation) waitForTurn() error {
 			return err
 		}
 	}
-	now, results := limiter.At(time.Now()), e.results()
-	for i := range results {
-		r := &results[i]
-		if r.Decision.Turn != 0 {
-			r.Waited += delay
+	now := limiter.At(time.Now())
+	for _, c := range e.decisive {
+		d := &c.result.Decision
+		if d.Turn != 0 {
+			c.result.Waited += delay
 		}
 		if delay > 0 {
-			r.Decision.At = now // what is told relative to the decision is so to now
+			d.At = now // what is told relative to the decision is so to now
 		}
 	}
 	return nil
 }
 
 // noteWaits notes how long a request has waited that is admitted, once in each zone: for a permit, and
-// then for events. results are at most two of each zone.
-func noteWaits(results []response.Result) {
-	for i := range results {
-		r := &results[i]
-		if i > 0 && r.Usage == results[i-1].Usage {
+// then for events.
+func (e *Evaluation) noteWaits() {
+	for i, c := range e.decisive {
+		if i > 0 && c.zone == e.decisive[i-1].zone {
 			continue
 		}
-		if i+1 < len(results) && r.Usage == results[i+1].Usage {
-			r.Waited += results[i+1].Waited // the request counts where its rate does
+		r := &c.result
+		if i+1 < len(e.decisive) && c.zone == e.decisive[i+1].zone {
+			r.Waited += e.decisive[i+1].result.Waited // the request counts where its rate does
 		}
 		if r.Waited > 0 {
 			r.Usage.Waits.Waited.Add(r.Waited)
@@ -203,17 +196,17 @@ func noteWaits(results []response.Result) {
 
 // giveBackTurns gives back what was promised to a client that has left.
 func (e *Evaluation) giveBackTurns() {
-	for i := range e.mayWait {
-		w := &e.mayWait[i]
-		k := &e.takes[w.index]
-		if k.Decision.Turn == 0 {
+	for i := range e.checks {
+		c := &e.checks[i]
+		if c.take.Decision.Turn == 0 {
 			continue
 		}
-		back, err := e.handler.Store.GiveBack(context.WithoutCancel(e.HTTP.Context()), time.Now(), k)
+		waits := &c.zone.Usage.Waits
+		back, err := e.handler.Store.GiveBack(context.WithoutCancel(e.HTTP.Context()), time.Now(), &c.take)
 		if back && err == nil {
-			w.zone.Waits.GivenBack.Add(1)
+			waits.GivenBack.Add(1)
 		} else {
-			w.zone.Waits.Lost.Add(1)
+			waits.Lost.Add(1)
 		}
 	}
 }
@@ -221,9 +214,9 @@ func (e *Evaluation) giveBackTurns() {
 // refundOthers gives back what other takes have consumed for a client that has left: the request has
 // not reached the next handler.
 func (e *Evaluation) refundOthers() {
-	for i := range e.takes {
-		if k := &e.takes[i]; k.Decision.Turn == 0 {
-			e.refund(k)
+	for i := range e.checks {
+		if c := &e.checks[i]; c.asksStore() && c.take.Decision.Turn == 0 {
+			e.refund(c)
 		}
 	}
 }
@@ -239,14 +232,4 @@ func (e *Evaluation) sleep(d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// waitedFor returns how long the take of an index has waited for a window.
-func (e *Evaluation) waitedFor(index int) time.Duration {
-	for i := range e.mayWait {
-		if w := &e.mayWait[i]; w.index == index {
-			return w.waited
-		}
-	}
-	return 0
 }

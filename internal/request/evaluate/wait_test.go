@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -33,14 +32,16 @@ func TestRetryKeepsTheFirstRejection(t *testing.T) {
 		e := Evaluation{
 			Request:  zone.Request{HTTP: httptest.NewRequest("GET", "/", nil)},
 			progress: progress{handler: &Handler{App: app, Store: denyingStore{}}, state: new(requestState)},
-			mayWait:  []mayWait{{zone: new(usage.Zone)}},
-			takes:    []limiter.Take{{Rule: window, Wait: 100, Decision: limiter.Decision{At: 5, RetryAt: 15, Breach: breach}}},
+			checks: []check{{
+				take: limiter.Take{Rule: window, Wait: 100, Decision: limiter.Decision{At: 5, RetryAt: 15, Breach: breach}},
+				wait: waiting{forTurn: true},
+			}},
 		}
 		before := errors.New("before")
 		if _, err := e.takeAtRetry(time.Now(), before); err != before {
 			t.Errorf("error = %v, want the one before the wait", err)
 		}
-		if d := e.takes[0].Decision; d.OK || d.Breach != breach || d.At == 5 {
+		if d := e.checks[0].take.Decision; d.OK || d.Breach != breach || d.At == 5 {
 			t.Errorf("denial after one with Breach %v: %+v, want the same, later", breach, d)
 		}
 	}

@@ -61,8 +61,8 @@ func (r *Result) UntilTurn() time.Duration {
 	return time.Duration(max(0, r.Decision.Turn-r.Decision.At)) * time.Microsecond
 }
 
-// isLike reports whether two results are about the same: a zone, and there a rate or requests at once.
-func (r *Result) isLike(other *Result) bool {
+// IsLike reports whether two results are about the same: a zone, and there a rate or requests at once.
+func (r *Result) IsLike(other *Result) bool {
 	return r.Usage == other.Usage && r.IsConcurrent() == other.IsConcurrent()
 }
 

@@ -42,35 +42,12 @@ func (s *State) KeyText(zone string) string {
 	return ""
 }
 
-// Add adds an empty result.
-func (s *State) Add() *Result {
+// Add adds a copy of a result.
+func (s *State) Add(r *Result) {
 	if s.Results == nil {
 		s.Results = s.inline[:0]
 	}
-	s.Results = append(s.Results, Result{})
-	return &s.Results[len(s.Results)-1]
-}
-
-// Merge leaves one of the results of each zone from the index first on: the one that describes what
-// the zone decides. There are two if the zone limits the rate and the requests at once.
-func (s *State) Merge(first int) []Result {
-	results := s.Results[first:]
-	kept := 0
-	for i := range results {
-		switch {
-		case kept == 0 || !results[i].isLike(&results[kept-1]):
-			if kept < i {
-				results[kept] = results[i]
-			}
-			kept++
-		case results[i].Decides(&results[kept-1]):
-			results[kept-1] = results[i]
-		}
-	}
-	if kept < len(results) {
-		s.Results = s.Results[:first+kept]
-	}
-	return results[:kept]
+	s.Results = append(s.Results, *r)
 }
 
 // HighestRate returns the result with the highest rate among those from the index first on that
@@ -93,7 +70,7 @@ func (s *State) formatHeaders(first int, shown *Result, retry int64) {
 	if first > 0 {
 		latest := s.Results[first:]
 		earlier := slices.DeleteFunc(s.Results[:first], func(old Result) bool {
-			return slices.ContainsFunc(latest, func(r Result) bool { return r.isLike(&old) })
+			return slices.ContainsFunc(latest, func(r Result) bool { return r.IsLike(&old) })
 		})
 		s.Results = append(earlier, latest...)
 	}

@@ -1,0 +1,251 @@
+package evaluate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A check is one limit that applies to the request: what the store is asked for, what that decides, how
+// the request may wait for it, and what becomes of its events when the response has ended. The policy
+// of its result says what kind of limit it is: a rate, requests at once, or a block.
+type check struct {
+	zone       *zone.Zone // nil: the limit is that of emergency mode
+	take       limiter.Take
+	origin     limiter.Origin // of the events of take
+	result     response.Result
+	wait       waiting
+	hold       zone.Hold  // of a place among the requests at once
+	settlement settlement // nil: what is taken stays taken
+}
+
+// A settlement decides what becomes of the events of an admitted request when its response has ended.
+type settlement interface {
+	// hold begins the settlement of a check, whose take the store has decided.
+	hold(e *Evaluation, c *check)
+
+	// cancel gives the events back, whatever the response is: a later handler rejects the request.
+	cancel()
+}
+
+// asksStore reports whether the store decides the take. Key alone is set in that of requests at once.
+func (c *check) asksStore() bool { return c.take.Rule != nil }
+
+// add adds a check to one of the lists. It is valid until the next one is added.
+func (e *Evaluation) add(list *[]check, found *zone.Reading, charge *zone.Charge) *check {
+	n := len(*list)
+	*list = slices.Grow(*list, 1)[:n+1] // Release has emptied what was used before
+	c := &(*list)[n]
+	c.zone = found.Zone
+	c.take.Rule, c.take.Key, c.take.Cost, c.take.Client = charge.Policy.Rule, found.Key, charge.Cost, (*client)(e.HTTP)
+	found.Describe(charge, &c.result)
+	switch {
+	case charge.Policy.Rule == nil:
+	case charge.Late != nil:
+		c.settlement = &costSettlement{late: charge.Late, zone: reported(found.Zone), counts: &found.Zone.Usage.Charges}
+	case charge.Counts != nil:
+		c.settlement = &statusSettlement{counts: charge.Counts}
+	default:
+		c.take.Wait = e.waitOf(charge)
+	}
+	return c
+}
+
+// addEnforced adds a check that may reject the request.
+func (e *Evaluation) addEnforced(found *zone.Reading, charge *zone.Charge) {
+	c := e.add(&e.checks, found, charge)
+	c.result.Settings = e.handler.Settings
+	c.wait.most = charge.Wait
+	switch {
+	case c.result.Policy.Block:
+		e.blocked = true
+	case c.result.IsConcurrent():
+		c.hold, e.limitsConcurrent = found.Zone.Hold, true
+	case c.isByStatus():
+		e.countsByStatus = true
+	case c.take.Wait > 0:
+		c.wait.forTurn, e.mayWait = true, true
+	}
+}
+
+// addRate adds the check of a rate or a block, and reports false if the request has been charged to
+// its count before.
+func (e *Evaluation) addRate(found *zone.Reading, charge *zone.Charge) bool {
+	if charge.Policy.Rule != nil {
+		before := e.charged(found.Zone, charge.Policy.Rule, found.Key)
+		if charge.Cost -= before; charge.Cost <= 0 || charge.Late != nil && before > 0 {
+			return false
+		}
+	}
+	if found.DryRun {
+		e.add(&e.dryRuns, found, charge)
+	} else {
+		e.addEnforced(found, charge)
+	}
+	return true
+}
+
+// decideChecks decides the checks. now is the instant of the decisions, and failed the error of the
+// store. err is that the client has gone meanwhile.
+func (e *Evaluation) decideChecks() (now time.Time, failed, err error) {
+	now = e.Time()
+	e.now = limiter.At(now)
+	e.arrived = e.now
+	if e.limitsConcurrent {
+		now, failed = e.acquirePermits(now)
+	}
+	switch {
+	case (e.awaited || e.now != e.arrived) && !e.blocked && !e.renew(now):
+	case !e.countsByStatus || e.blocked || e.previews:
+		failed = cmp.Or(e.ask(e.checks, e.asking(e.blocked), now), failed)
+	default:
+		var late error
+		now, late = e.takeInTurn(now)
+		e.resumeAt(now)
+		failed = cmp.Or(late, failed)
+	}
+	if e.mayWait && !e.isRejected() && !e.blocked && !e.previews {
+		now, failed = e.takeAtRetry(now, failed)
+	}
+	if failed != nil {
+		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
+			e.state.releasePermits(e.firstPermit)
+			return now, failed, gone
+		}
+	}
+	e.timeDecision(now)
+	adoptDecisions(e.checks, e.now)
+	return now, failed, nil
+}
+
+// asking is how the store is asked.
+type asking uint8
+
+const (
+	taking     asking = iota
+	peeking           // it consumes nothing, as something rejects the request anyway
+	previewing        // it consumes nothing, and asks for the counts of other nodes: the request is explained
+)
+
+// asking returns how the store is asked. blocked says that something rejects the request.
+func (e *Evaluation) asking(blocked bool) asking {
+	switch {
+	case e.previews:
+		return previewing
+	case blocked:
+		return peeking
+	}
+	return taking
+}
+
+// ask has the store decide the takes of checks as one, and returns the first error of those that it
+// could not decide.
+func (e *Evaluation) ask(checks []check, how asking, now time.Time) (err error) {
+	e.asked = emptied(e.asked)
+	for i := range checks {
+		if c := &checks[i]; c.asksStore() {
+			c.take.Origin = &c.origin
+			e.asked = append(e.asked, c.take)
+		}
+	}
+	if len(e.asked) == 0 {
+		return nil
+	}
+	switch ctx, store := e.HTTP.Context(), e.handler.Store; how {
+	case previewing:
+		err = store.Preview(ctx, now, e.asked)
+	case peeking:
+		err = store.Peek(ctx, now, e.asked)
+	default:
+		err = store.Take(ctx, now, e.asked)
+	}
+	answers := e.asked
+	for i := range checks {
+		if c := &checks[i]; c.asksStore() {
+			c.take.Decision, c.take.Err = answers[0].Decision, answers[0].Err
+			answers = answers[1:]
+		}
+	}
+	return err
+}
+
+// adoptDecisions writes the decisions of the takes into the results. Those about requests at once have
+// theirs.
+func adoptDecisions(checks []check, now limiter.Instant) {
+	for i := range checks {
+		c := &checks[i]
+		switch r := &c.result; {
+		case r.IsConcurrent():
+		case r.Policy.Block:
+			r.Block(now)
+		case r.Policy.Unlimited():
+			r.Decision = limiter.Decision{OK: true, At: now}
+		default:
+			if r.Decide(&c.take, now); r.Decision.OK && c.wait.waited > 0 {
+				r.Waited = c.wait.waited
+			}
+		}
+	}
+}
+
+// findDenied finds the checks that describe what their zones decide, one for the rate and one for
+// requests at once in each, and sets denied if any of them rejects the request. Then the request holds
+// no permits.
+func (e *Evaluation) findDenied() {
+	for i := range e.checks {
+		c, last := &e.checks[i], len(e.decisive)-1
+		switch {
+		case last < 0 || !c.result.IsLike(&e.decisive[last].result):
+			e.decisive = append(e.decisive, c)
+		case c.result.Decides(&e.decisive[last].result):
+			e.decisive[last] = c
+		}
+	}
+	for _, c := range e.decisive {
+		if r := &c.result; !r.Decision.OK && (e.denied == nil || r.Outweighs(e.denied)) {
+			e.denied = r
+		}
+	}
+	if e.denied != nil {
+		e.state.releasePermits(e.firstPermit)
+	}
+}
+
+// noteStore notes that the store has answered, or why not, if it was asked.
+func (e *Evaluation) noteStore(now time.Time, failed error) {
+	for i := range e.checks {
+		if c := &e.checks[i]; c.asksStore() || c.result.IsConcurrent() {
+			e.handler.Store.Note(now, failed)
+			return
+		}
+	}
+}
+
+// tellDecisive adds the results of the zones to those that the response is about.
+func (e *Evaluation) tellDecisive() {
+	for _, c := range e.decisive {
+		e.state.Add(&c.result)
+	}
+}
+
+// rememberCharges remembers what the request was charged, for later handlers.
+func (e *Evaluation) rememberCharges() {
+	for i := range e.checks {
+		if c := &e.checks[i]; c.asksStore() {
+			e.state.addCharge(&c.take)
+		}
+	}
+}
+
+// holdTaken holds what the response will settle.
+func (e *Evaluation) holdTaken() {
+	for i := range e.checks {
+		if c := &e.checks[i]; c.settlement != nil {
+			c.settlement.hold(e, c)
+		}
+	}
+}

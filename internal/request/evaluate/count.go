@@ -1,0 +1,136 @@
+package evaluate
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
+	"github.com/fleetlimit/fleetlimit/internal/observe/recent"
+	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
+	"github.com/fleetlimit/fleetlimit/internal/request/report"
+	"github.com/fleetlimit/fleetlimit/internal/request/response"
+)
+
+// countDecisive counts the request once in each zone: for its rate or, if that decides a rejection, for
+// its requests at once.
+func (e *Evaluation) countDecisive() {
+	for i, c := range e.decisive {
+		switch {
+		case i > 0 && c.zone == e.decisive[i-1].zone:
+			continue
+		case i+1 < len(e.decisive) && c.zone == e.decisive[i+1].zone:
+			if other := e.decisive[i+1]; !other.result.Decision.OK && other.result.Decides(&c.result) {
+				c = other
+			}
+		}
+		e.count(c, e.denied != nil)
+	}
+}
+
+// count adds a decision to its zone's counters. A rejected request counts only in the zones that deny
+// it.
+func (e *Evaluation) count(c *check, rejected bool) {
+	r := &c.result
+	if rejected && r.Decision.OK {
+		return
+	}
+	counters, list := r.Counters, &r.Usage.Top.Taken
+	outcome, status := outcomeOf(r)
+	switch outcome {
+	case api.Unavailable:
+		counters.Unavailable[r.Decision.Source].Add(1)
+		list = &r.Usage.Top.Rejected
+	case api.Rejected:
+		counters.Rejected[r.Decision.Source].Add(1)
+		list = &r.Usage.Top.Rejected
+	case api.Degraded:
+		counters.Outage[r.Decision.Source].Add(1)
+	case api.Queued:
+		counters.Queued[r.Decision.Source].Add(1)
+	default:
+		counters.Admitted[r.Decision.Source].Add(1)
+	}
+	if rejected && r.IsConcurrent() {
+		r.Usage.ConcurrentRejected.Add(1)
+	}
+	e.addTo(list, c)
+	e.remember(c)
+	if e.handler.Reports.AreFollowed() {
+		e.publish(report.Decision{Outcome: outcome, Zone: r.Usage, Key: r.Template, Result: r, Status: status})
+	}
+}
+
+// outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.
+func outcomeOf(r *response.Result) (outcome string, status int) {
+	if !r.Decision.OK {
+		status = r.Status()
+	}
+	return report.OutcomeOf(r), status
+}
+
+// addTo adds a decision to a list of the keys that use its zone most. Emergency mode has none.
+func (e *Evaluation) addTo(list *topkeys.List, c *check) {
+	if c.zone == nil {
+		return
+	}
+	r := &c.result
+	t := topkeys.Take{Rule: r.Policy.CountID, Key: c.take.Key, Tier: r.Counters.TierNumber, Cost: max(1, r.Cost)}
+	if r.Policy.Rule != nil {
+		t.Limit = r.Policy.LimitID()
+	}
+	if before, changed := list.Add(e.Time(), &t); changed {
+		r.Usage.Journal.Tier(e.Time(), &journal.Place{
+			Kind: journal.TierSeen, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
+			Before: r.Usage.TierCalled(before),
+		})
+	}
+	switch {
+	case r.Decision.OK:
+	case e.denied == nil:
+		r.Usage.InDryRun.Add(t.Rule, t.Key)
+	case r.Usage.InDryRun.Remove(t.Rule, t.Key):
+		r.Decision.Breach = true
+	}
+	if !r.Decision.OK && (r.Decision.Breach || r.Policy.Block) {
+		e.noteRejection(r, &t)
+	}
+}
+
+// noteRejection notes in the journal that a zone rejects a key, or would do so without its dry run.
+// Of a window, that is the first rejection. A limit that blocks has no windows.
+func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
+	event := journal.Event{Place: journal.Place{
+		Kind: journal.Rejected, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
+	}}
+	event.Request, event.Describe = e.HTTP, originOf
+	if e.denied == nil {
+		event.Kind = journal.WouldReject
+	}
+	switch {
+	case r.IsConcurrent():
+		event.Concurrent = r.Policy.Concurrent.Limit
+	case r.Policy.Rule != nil:
+		event.Limit = r.Policy.Limit
+	}
+	r.Usage.Journal.Add(e.Time(), &event)
+}
+
+// originOf describes a request for the journal, as reports do.
+func originOf(r *http.Request) journal.Origin {
+	d := report.Request{Request: r}.Describe()
+	return journal.Origin{Client: d.ClientIP, Method: d.Method, Path: d.Path}
+}
+
+// remember has the zone of a check remember its request, if somebody wants to try another limit there.
+// Under another limit, the request might not have waited. So what counts is when it has come.
+func (e *Evaluation) remember(c *check) {
+	r := &c.result
+	memory := &r.Usage.Recent
+	if !memory.On() || r.IsConcurrent() || c.zone == nil {
+		return
+	}
+	memory.Add(c.take.Key, recent.Decision{
+		At: int64(cmp.Or(e.arrived, r.Decision.At)), Cost: max(1, r.Cost), Count: r.Policy.CountID, Place: r.Counters.Number,
+	})
+}

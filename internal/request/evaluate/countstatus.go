@@ -1,0 +1,118 @@
+package evaluate
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/fleet/reservation"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A statusSettlement gives the events of a take back unless the response has one of some statuses.
+type statusSettlement struct {
+	counts    *config.StatusSet
+	take      limiter.Take
+	origin    limiter.Origin
+	store     takeStore
+	cancelled bool
+}
+
+// isByStatus reports whether the take counts only with some statuses.
+func (c *check) isByStatus() bool {
+	_, is := c.settlement.(*statusSettlement)
+	return is
+}
+
+func (s *statusSettlement) hold(e *Evaluation, c *check) {
+	if !c.take.Decision.OK {
+		return // the store could not decide it
+	}
+	s.take, s.origin, s.store = c.take, c.origin, e.handler.Store
+	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the request's buffers are used again
+	s.store.Reservations().Reserve(s.take.Rule.ID, s.take.Key)
+	e.onStatus(s.settle)
+}
+
+func (s *statusSettlement) cancel() { s.cancelled = true }
+
+// settle ends the reservation.
+func (s *statusSettlement) settle(status int) {
+	ended := func() { s.store.Reservations().Settle(s.take.Rule.ID, s.take.Key) }
+	if s.counts.Has(status) && !s.cancelled {
+		ended()
+		return
+	}
+	s.store.Refund(s.take, ended)
+}
+
+// takeInTurn asks the store for takes of which some count by status. While such a take is denied, it
+// waits for reservations of others to come back, after those that already wait. It returns the
+// instant of the decisions, which is now unless it has waited.
+func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
+	ctx, table := e.HTTP.Context(), e.handler.Store.Reservations()
+	since, began := table.Settled(), now
+	var w *reservation.Waiter
+	waitFor, tried, err := e.othersWaitFor(table), false, error(nil)
+	for {
+		if waitFor != nil {
+			rule, key := waitFor.take.Rule, waitFor.take.Key
+			if !w.IsFor(rule.ID, key) {
+				w.Leave(true)
+				w = nil
+				if wait := e.leftOf(waitFor.wait.most); wait > 0 {
+					w = table.Join(rule.ID, key, since, began.Add(wait))
+				}
+			}
+			if w == nil && tried || w != nil && !w.Next(ctx) {
+				break
+			}
+			e.handler.Store.DropDenial(rule, key)
+			since, now = table.Settled(), time.Now()
+			if !e.renew(now) {
+				w.Leave(true)
+				return now, err
+			}
+		}
+		err, tried = e.ask(e.checks, taking, now), true
+		if waitFor = e.deniedByStatus(); waitFor == nil {
+			break
+		}
+	}
+	w.Leave(waitFor == nil)
+	switch {
+	case waitFor != nil && ctx.Err() != nil:
+		return now, ctx.Err()
+	case !tried:
+		now = time.Now()
+		err = e.ask(e.checks, taking, now)
+	}
+	return now, err
+}
+
+// othersWaitFor returns a check that counts by status and for whose key other requests wait, nil if
+// there is none.
+func (e *Evaluation) othersWaitFor(table *reservation.Table) *check {
+	for i := range e.checks {
+		if c := &e.checks[i]; c.isByStatus() && table.HasWaiters(c.take.Rule.ID, c.take.Key) {
+			return c
+		}
+	}
+	return nil
+}
+
+// deniedByStatus returns the first check that is denied, if it is worth waiting for: all that are
+// denied count by status, and the store has decided them.
+func (e *Evaluation) deniedByStatus() (first *check) {
+	for i := range e.checks {
+		c := &e.checks[i]
+		switch k := &c.take; {
+		case k.Rule == nil, k.Decision.OK, k.Err != nil && !k.Decision.Source.WithoutStore():
+		case !c.isByStatus(), k.Decision.Source.WithoutStore(), k.Decision.RetryAt == limiter.Never:
+			return nil
+		case first == nil:
+			first = c
+		}
+	}
+	return first
+}
