@@ -53,7 +53,7 @@ type Breaker struct {
 	Addr    string
 	State   BreakerState
 	Err     error         // ErrOpen with the newest failure; nil while it is closed
-	Latency time.Duration // of the newest pipeline or probe that was answered; 0: there was none
+	Latency time.Duration // of the newest pipeline or probe that was answered; 0 if there was none
 
 	// Replaced reports that the server is a primary no more, which closes its breaker too. Only
 	// Options.OnBreaker gets such a server. Successor is the address of the primary that has its

@@ -69,7 +69,7 @@ type pending struct {
 	state   atomic.Uint32
 	queue   atomic.Pointer[queue]     // the last queue it was pushed to; changes only while held
 	element *list.Element             // in that queue, guarded by its lock
-	written atomic.Pointer[time.Time] // when it was written last; nil: it was not
+	written atomic.Pointer[time.Time] // when it was written last; nil if it was not
 	again   atomic.Bool               // it was written more than once
 
 	// The following fields belong to the holder.

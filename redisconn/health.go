@@ -6,8 +6,8 @@ import (
 )
 
 // Refusal returns the error that calls with a key get at once, as the breaker of its primary is not
-// closed, or as no primary could be found yet; nil: they do not. It takes no lock. While no primary
-// fails, see [Client.Failing], it is nil for all keys.
+// closed, or as no primary could be found yet. It returns nil if calls go to Redis, and for all keys while
+// no primary fails: see [Client.Failing]. It takes no lock.
 func (c *Client) Refusal(key string) error {
 	t := c.table.Load()
 	if len(t.queues) == 0 {
@@ -26,13 +26,13 @@ func (c *Client) Refusal(key string) error {
 // health is what the answers of a primary, and their absence, say about it.
 type health struct {
 	began   time.Time    // when the queue was made
-	since   atomic.Int64 // of the first question after its last answer, in ns since began; 0: there is none
+	since   atomic.Int64 // of the first question after its last answer, in ns since began; 0 if there is none
 	last    atomic.Int64 // of its last answer, in ns since began
 	latency atomic.Int64 // of the newest pipeline or probe that was answered, in ns
 
 	breaker *breaker
 	errors  errorCounts
-	inspect atomic.Pointer[Server] // what it has said about itself; nil: nothing yet
+	inspect atomic.Pointer[Server] // what it has said about itself; nil if it has said nothing yet
 	lag     lag
 }
 

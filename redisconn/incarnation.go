@@ -22,7 +22,7 @@ import (
 // lately: a call does not wait for that.
 type Incarnation struct{}
 
-// An incarnation has 32 bits, because nodes remember one for each key. 0: unknown.
+// An incarnation has 32 bits, because nodes remember one for each key. One that is unknown is 0.
 type incarnation uint64
 
 func newIncarnation(hash uint64) incarnation { return incarnation(max(hash>>32, 1)) }

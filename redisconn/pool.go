@@ -42,8 +42,8 @@ type pool struct {
 	excess  int // connections that are not needed and to be closed
 
 	started   time.Time     // when the newest pipeline started
-	roundTrip time.Duration // from write to reply, smoothed; 0: unknown
-	refused   time.Time     // when the server refused one more connection; zero: it has taken one since
+	roundTrip time.Duration // from write to reply, smoothed; 0 if it is unknown
+	refused   time.Time     // when the server refused one more connection; zero if it has taken one since
 
 	renewed   time.Time // connections that were made before it are to be closed
 	leastFree int       // since checked
@@ -95,7 +95,7 @@ func (p *pool) start(now time.Time) {
 	p.leastFree = min(p.leastFree, p.free)
 }
 
-// end notes that one ends whose reply took so long; 0: there was none.
+// end notes that one ends whose reply took so long, or 0 if there was no reply.
 func (p *pool) end(took time.Duration) {
 	p.out--
 	p.observe(took)

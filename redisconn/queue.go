@@ -20,7 +20,7 @@ const (
 // A queue holds the calls to one primary until one of its workers sends them.
 type queue struct {
 	addr string
-	hire func() // starts a worker; nil: the queue has none
+	hire func() // starts a worker; nil if the queue has none
 	health
 
 	ctx context.Context // ends with the queue, and its connections with it
@@ -29,7 +29,7 @@ type queue struct {
 	mu       sync.Mutex
 	ready    sync.Cond   // workers with a free connection wait for it: see next
 	calls    list.List   // of *pending, in the order of their arrival
-	wanted   *probe      // by the watcher; nil: none
+	wanted   *probe      // by the watcher; nil if there is none
 	timer    *time.Timer // looks at the calls again when the next pipeline is due
 	armed    bool        // the timer runs
 	ended    bool
@@ -37,9 +37,9 @@ type queue struct {
 	pool     pool
 	shortage shortage
 	identity identity
-	known    *knownScripts // by the process of the server that was connected to last; nil: none was
+	known    *knownScripts // by the process of the server that was connected to last; nil if no server was
 
-	successor atomic.Pointer[string] // the address of the primary that has taken over its slots; nil: none has
+	successor atomic.Pointer[string] // the address of the primary that has taken over its slots; nil if no other has
 
 	// roleDoubts counts the replies of a server that is not, or no longer, the primary. It may have
 	// another incarnation when it is primary again.
@@ -131,7 +131,7 @@ func (q *queue) refused() {
 	q.shortage.refused(time.Now())
 }
 
-// request has a worker probe the primary. nil: it shall not any more.
+// request has a worker probe the primary. A nil probe withdraws the request.
 func (q *queue) request(p *probe) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -85,7 +85,7 @@ func infoPart(value, name string) (number int64) {
 type Primary struct {
 	Breaker
 	Errors [ErrorKinds]uint64 // by kind
-	Server *Server            // nil: it has not said lately what it is
+	Server *Server            // nil if it has not said lately what it is
 }
 
 // Primaries returns all primaries that are known.

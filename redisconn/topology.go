@@ -26,13 +26,13 @@ type topology struct {
 	client *Client
 	every  time.Duration // between two loads while all is well
 	login  login
-	ask    func(l *link, addr string) (view, error) // asks one node; nil: there is nothing to find out
+	ask    func(l *link, addr string) (view, error) // asks one node; nil if there is nothing to find out
 	woken  chan struct{}                            // has room for one
 
 	// The following fields belong to the goroutine of run.
 	peers   map[string]*peer // by address
 	asking  sync.WaitGroup
-	failing time.Time // since when loads fail; zero: they do not
+	failing time.Time // since when loads fail; zero if they do not
 }
 
 // A peer is a node that can be asked.

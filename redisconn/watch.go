@@ -43,7 +43,7 @@ type watcher struct {
 	client *Client
 
 	open      bool         // the breaker, when the watcher looked last
-	probe     *probe       // under way; nil: there is none
+	probe     *probe       // under way; nil if there is none
 	again     bool         // the newest probe of a primary that gets calls failed
 	nextProbe time.Time    // while the breaker is open
 	reported  BreakerState // to Options.OnBreaker
@@ -176,7 +176,7 @@ func (q *queue) status() Breaker {
 // more time while the process is late.
 type lag struct {
 	began   time.Time
-	due     atomic.Int64 // end of the pause under way, in ns since began; 0: there is none
+	due     atomic.Int64 // end of the pause under way, in ns since began; 0 if there is none
 	longest atomic.Int64 // in ns, of the newest pauses
 }
 

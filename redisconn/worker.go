@@ -28,12 +28,12 @@ const (
 type worker struct {
 	*queue
 	client  *Client
-	link    *link         // nil: it is not connected, or not any more
+	link    *link         // nil if it is not connected, or not any more
 	scripts *knownScripts // of the server of link
 	flushed uint64        // the flushes of the queue when the newest pipeline was made
 
 	connected time.Time     // when the link was made
-	took      time.Duration // from the newest write to the reply; 0: there was no reply
+	took      time.Duration // from the newest write to the reply; 0 if there was no reply
 }
 
 // A task is what a worker does next: one of these.

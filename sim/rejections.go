@@ -30,7 +30,7 @@ type rejections struct{ keys []keyRejections }
 type keyRejections struct {
 	requests, rejected int64
 	first, last        limiter.Instant // rejections
-	since              limiter.Instant // the first one after the last admitted request; 0: none
+	since              limiter.Instant // the first one after the last admitted request; 0 if there is none
 	longest            int64           // µs, see KeyOutcome
 }
 

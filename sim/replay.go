@@ -7,7 +7,7 @@ type Replay struct {
 	rule    *limiter.Rule
 	numbers []int64         // the States of the keys, one after the other
 	logs    []limiter.Count // the counts of the keys, under an algorithm whose counts grow
-	clients *reacting       // nil: they do not react
+	clients *reacting       // nil if they do not react
 
 	Sum
 }

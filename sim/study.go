@@ -72,9 +72,9 @@ type Study struct {
 	inForce    *Replay
 	rejections rejections
 	times      timeline
-	least      *leastLimits // nil: not to be found in one pass
+	least      *leastLimits // nil if they cannot be found in one pass
 	leastBurst bool         // least is of bursts at the rate of the rule
-	suggested  *leastLimits // of bursts, besides least; nil: none is suggested
+	suggested  *leastLimits // of bursts, besides least; nil if none is suggested
 	candidates []*Replay
 	algorithms comparison
 	clients    Clients

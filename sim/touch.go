@@ -101,7 +101,8 @@ const FewKeys = 1 / recommendedShare
 func mayReject(keys int) int { return max(1, int(recommendedShare*float64(keys))) }
 
 // recommended returns the least limit that rejects at most 0.1 % of the keys, or one of few, rounded up to
-// two digits. nil: none of the limits that were tried does, or each of them admits all of few keys.
+// two digits. It returns nil if none of the limits that were tried does, or if each of them admits all of
+// few keys.
 func (s *Study) recommended(sorted []int64) *Limit {
 	keys := len(s.rejections.keys)
 	if sorted != nil {
@@ -119,7 +120,7 @@ func (s *Study) recommended(sorted []int64) *Limit {
 	return &limit
 }
 
-// leastFor returns the least limit that is recommended where the keys need these, 0: none.
+// leastFor returns the least limit that is recommended where the keys need these, or 0 if there is none.
 func leastFor(sorted []int64) int64 {
 	keys := len(sorted)
 	if keys == 0 || keys < FewKeys && (keys == 1 || sorted[keys-2] == sorted[keys-1]) {

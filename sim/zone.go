@@ -15,7 +15,7 @@ type ZoneLimit struct {
 	Limit    string `json:"limit"`
 
 	Count uint32        `json:"-"` // the same for limits that share their counts
-	Rule  *limiter.Rule `json:"-"` // nil: it blocks
+	Rule  *limiter.Rule `json:"-"` // nil if it blocks
 }
 
 // A Zone decides the requests of a trace by all limits of a zone, as they are in force, and hands those

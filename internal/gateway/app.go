@@ -58,7 +58,7 @@ type App struct {
 	ctx     caddy.Context // for the http and events apps
 	logger  *zap.Logger
 	log     *report.Log
-	redis   *stores.Target // nil: the counts are in memory
+	redis   *stores.Target // nil if the counts are in memory
 	store   *stores.Store
 	release func()
 	http    *caddyhttp.App // nil before Start, and if there are no servers
@@ -67,8 +67,8 @@ type App struct {
 	requests evaluate.App
 
 	ruleStore      *rulewatch.Target
-	recorded       *decisionlog.Log   // nil: decisions are not recorded
-	releaseLog     func()             // of decisions; nil: there is none
+	recorded       *decisionlog.Log   // nil if decisions are not recorded
+	releaseLog     func()             // of decisions; nil if there is none
 	registered     bool               // the metrics are
 	served         bool               // a handler is in an HTTP server, which may start before the app
 	started        chan struct{}      // closed when Start has the watcher
@@ -81,7 +81,7 @@ type App struct {
 	mu          sync.Mutex              // guards the fields below
 	settings    []any                   // of this configuration: the app's and the handlers'
 	definitions map[string]*config.Zone // it does not change once all handlers are provisioned
-	handlersLog *report.Log             // of all handlers; nil: none is provisioned
+	handlersLog *report.Log             // of all handlers; nil if none is provisioned
 }
 
 // emergencyMode is the hard limit in front of all zones of this process.

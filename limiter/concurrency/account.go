@@ -46,7 +46,7 @@ type account struct {
 	asked   limiter.Instant // when the last request was sent
 	calling bool            // it is not answered yet
 	waiters []*waiter       // the oldest first
-	queue   *queue          // of requests that wait for their turn; nil: there was none yet
+	queue   *queue          // of requests that wait for their turn; nil if there was none yet
 	asking  bool            // the lender is asked for them every now and then
 
 	deniedUntil limiter.Instant // by a denial that the node repeats

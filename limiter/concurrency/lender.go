@@ -8,7 +8,7 @@ type Lender interface {
 	// call fails at once, so a caller must hold no lock.
 	Exchange(r *Request, answered func(Grant, error))
 
-	// Refusal returns why a request for a key would fail at once; nil: it would not.
+	// Refusal returns why a request for a key would fail at once, or nil if it would not.
 	Refusal(key []byte) error
 }
 

@@ -31,7 +31,7 @@ const shards = 64
 
 // Options configure a [Store]. The zero value is a store in memory.
 type Options struct {
-	Lender      Lender        // nil: the counts are in memory
+	Lender      Lender        // nil if the counts are in memory
 	Timeout     time.Duration // of requests that wait for the lender; default: 50 ms
 	Nodes       func() int    // that share the limits; default: 1
 	OutageNodes func() int    // the same in an outage; default: Nodes

@@ -20,7 +20,7 @@ type waiter struct {
 	since    limiter.Instant // when its permit began
 	asked    bool            // the request that was sent last is for it, too
 
-	place *list.Element // in the queue; nil: it is not there
+	place *list.Element // in the queue; nil if it is not there
 	rule  *atomic.Int64 // how many of its rule wait for their turn
 }
 

@@ -41,7 +41,7 @@ type Fleet struct {
 	choose  chooser
 	now     limiter.Instant
 	attend  limiter.Instant // when nodes attend to their leases next
-	faultAt limiter.Instant // 0: it has not begun
+	faultAt limiter.Instant // 0 if it has not begun
 	keys    []int64         // requests that were admitted of a key, less those that a single counter admits
 	sums    Outcome
 }

@@ -36,7 +36,7 @@ func (s *store) ledger(key []byte) *leasetest.Ledger {
 
 // A node is a gateway, and its connection to the store.
 type node struct {
-	limiter.Lender // nil: leases need Lend, Lag and Refusal alone
+	limiter.Lender // nil if leases need Lend, Lag and Refusal alone
 	fleet          *Fleet
 	store          *lease.Store
 	rule           *limiter.Rule

@@ -2,14 +2,12 @@ package docs
 
 import (
 	"encoding/json"
-	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,39 +19,57 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-var writeGolden = flag.Bool("golden.write", false, "write the table of fields to docs/configure/json.md")
-
 const (
-	jsonPage    = "docs/configure/json.md"
-	tableHeader = "| object | field | value | meaning |\n|---|---|---|---|\n"
+	jsonPage       = "docs/configure/json.md"
+	wholeCaddyfile = "test/docs/testdata/Caddyfile" // it has every setting at least once
 )
 
-// TestEveryFieldIsInTheTable compares the table of JSON fields with the fields of package config and
-// their comments. `go test ./test/docs -golden.write` writes it.
-func TestEveryFieldIsInTheTable(t *testing.T) {
-	want := tableHeader
+// TestEveryMemberIsInItsTable compares the tables of docs/configure/json.md with the fields of package
+// config: each object has a heading, and a row for each of its members, in order and with its type.
+// What a row says besides is what the comment of the field says, in a clause.
+func TestEveryMemberIsInItsTable(t *testing.T) {
+	_, page := split(t, jsonPage)
+	commented := commentedFields(t)
 	for _, of := range objects() {
+		if withoutEffect[words(of)] {
+			continue
+		}
+		_, section, found := strings.Cut(page, "\n## "+words(of)+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !found {
+			t.Errorf("%s has no heading %s", jsonPage, words(of))
+			continue
+		}
+		var got, want []string
+		for _, match := range memberRow.FindAllStringSubmatch(section, -1) {
+			got = append(got, match[1]+" | "+linked.ReplaceAllString(match[2], "$1"))
+		}
 		for _, f := range fieldsOf(of) {
-			want += row(t, of, f)
+			if withoutEffect[fieldName(f)] {
+				continue
+			}
+			if f.Anonymous {
+				want = append(want, " | "+words(f.Type))
+				continue
+			}
+			want = append(want, "`"+fieldName(f)+"` | "+valueOf(f.Type))
+			if !commented[[2]string{of.Name(), f.Name}] {
+				t.Errorf("%s.%s in package config has no comment, which Caddy's site would show", of.Name(), f.Name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has these members of %s\n%s\nwant\n%s", jsonPage, words(of), strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	text := read(t, jsonPage)
-	start := strings.Index(text, tableHeader)
-	if start < 0 {
-		t.Fatalf("%s has no table that begins with\n%s", jsonPage, tableHeader)
-	}
-	length := strings.Index(text[start:], "|\n\n") + len("|\n")
-	if got := text[start : start+length]; got == want {
-		return
-	}
-	if !*writeGolden {
-		t.Fatalf("the table in %s is not that of package config: use -golden.write", jsonPage)
-	}
-	text = text[:start] + want + text[start+length:]
-	if err := os.WriteFile(filepath.Join(root, jsonPage), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
+
+// withoutEffect are the fields that a sentence of the page names, and no table.
+var withoutEffect = map[string]bool{"sweep_interval": true, "distributed": true, "storage": true, "place": true}
+
+var (
+	memberRow = regexp.MustCompile("(?m)^\\| (`[a-z0-9_]+`|) ?\\| ([^|]+) \\| [^|]+ \\|$")
+	linked    = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
+)
 
 // objects returns the types of the objects of a configuration, each behind the first that has it.
 func objects() (all []reflect.Type) {
@@ -89,16 +105,6 @@ func fieldsOf(of reflect.Type) (fields []reflect.StructField) {
 		}
 	}
 	return fields
-}
-
-// row returns the line of the table for a field, or for an embedded object.
-func row(t *testing.T, of reflect.Type, f reflect.StructField) string {
-	t.Helper()
-	if f.Anonymous {
-		return fmt.Sprintf("| %s | | | The fields of %s. |\n", words(of), words(f.Type))
-	}
-	comment := strings.ReplaceAll(commentOf(t, of.Name(), f.Name), "|", `\|`)
-	return fmt.Sprintf("| %s | `%s` | %s | %s |\n", words(of), fieldName(f), valueOf(f.Type), comment)
 }
 
 func fieldName(f reflect.StructField) string {
@@ -147,29 +153,14 @@ func valueOf(of reflect.Type) string {
 	return "number"
 }
 
-// comments has the comments of all fields of package config, by type and field.
-var comments map[[2]string]string
-
-// commentOf returns the comment of a field in one line.
-func commentOf(t *testing.T, typeName, field string) string {
-	t.Helper()
-	if comments == nil {
-		comments = parseComments(t)
-	}
-	comment := comments[[2]string{typeName, field}]
-	if comment == "" {
-		t.Errorf("%s.%s in package config has no comment", typeName, field)
-	}
-	return comment
-}
-
-func parseComments(t *testing.T) map[[2]string]string {
+// commentedFields returns the fields of package config that have a comment, by type and field.
+func commentedFields(t *testing.T) map[[2]string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "config", "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make(map[[2]string]string)
+	all := make(map[[2]string]bool)
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
@@ -183,7 +174,7 @@ func parseComments(t *testing.T) map[[2]string]string {
 			if object, isStruct := spec.Type.(*ast.StructType); isStruct {
 				for _, f := range object.Fields.List {
 					for _, name := range f.Names {
-						all[[2]string{spec.Name.Name, name.Name}] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+						all[[2]string{spec.Name.Name, name.Name}] = f.Doc.Text() != ""
 					}
 				}
 			}
@@ -193,7 +184,7 @@ func parseComments(t *testing.T) map[[2]string]string {
 	return all
 }
 
-// unshown are the fields that the example in docs/configure/json.md does not have: those of
+// unshown are the fields that testdata/caddy.json does not have: those of
 // caddy-ratelimit, those that only the Caddyfile adapter sets, and those that exclude others.
 var unshown = map[string]bool{
 	"handler sweep_interval": true, "handler distributed": true, "handler storage": true,
@@ -204,45 +195,45 @@ var unshown = map[string]bool{
 	"redis tls ca":       true, "redis tls insecure_skip_verify": true,
 }
 
-// TestWholeExampleIsWhole looks for all fields in the example of docs/configure/json.md.
-func TestWholeExampleIsWhole(t *testing.T) {
-	examples, _ := split(t, jsonPage)
+// TestWholeConfigurationIsWhole compares testdata/caddy.json with what testdata/Caddyfile becomes, and
+// looks for all fields in it.
+func TestWholeConfigurationIsWhole(t *testing.T) {
+	caddyfile := &examplesOf(t, wholeCaddyfile)[0]
+	checkFormat(t, caddyfile)
+	text := []byte(read(t, "test/docs/testdata/caddy.json"))
+	validate(t, text)
+	adapted, whole := decode(t, adapt(t, caddyfile)), decode(t, text)
+	compare[config.Handler](t, handlerOf(t, adapted), handlerOf(t, whole))
+	compare[config.App](t, appOf(t, adapted), appOf(t, whole))
 	shown := make(map[string]bool)
-	for _, e := range examples {
-		if e.is("json", "twin") {
-			whole := decode(t, []byte(e.text))
-			mark[config.Handler](t, shown, handlerOf(t, whole))
-			mark[config.App](t, shown, appOf(t, whole))
-		}
-	}
+	mark[config.Handler](t, shown, handlerOf(t, whole))
+	mark[config.App](t, shown, appOf(t, whole))
 	for _, of := range objects() {
 		for _, f := range fieldsOf(of) {
 			if name := words(of) + " " + fieldName(f); !f.Anonymous && shown[name] == unshown[name] {
-				t.Errorf("the example in %s has the field %s: %v, want %v", jsonPage, name, shown[name], !unshown[name])
+				t.Errorf("testdata/caddy.json has the field %s: %v, want %v", name, shown[name], !unshown[name])
 			}
 		}
 	}
 }
 
-// otherWords are names that the example gives, and words of Caddy.
+// otherWords are names that this Caddyfile gives, and words of Caddy.
 var otherWords = []string{"not", "free", "pro", "internal", "respond", "rate_limit"}
 
-// TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines
-// of the example, which has every setting.
+// TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines of
+// the Caddyfile that has every setting.
 func TestGrammarHasEverySubdirective(t *testing.T) {
 	examples, _ := split(t, "docs/configure/grammar.md")
 	grammar := strings.Fields(examples[0].text)
-	examples, _ = split(t, jsonPage)
-	example := examples[slices.IndexFunc(examples, func(e example) bool { return e.is("caddyfile") })]
 	looked := 0
-	for line := range strings.Lines(example.text) {
+	for line := range strings.Lines(read(t, wholeCaddyfile)) {
 		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" || word == "" || slices.Contains(otherWords, word) {
 			continue
 		}
 		looked++
 		if !slices.Contains(grammar, word) {
-			t.Errorf("docs/configure/grammar.md lacks %s, which the example in %s has", word, jsonPage)
+			t.Errorf("docs/configure/grammar.md lacks %s, which %s has", word, wholeCaddyfile)
 		}
 	}
 	if looked < 60 {

@@ -54,7 +54,7 @@ type walk struct {
 	reached map[caddyhttp.MiddlewareHandler]bool // by some requests: a named route may be invoked twice
 }
 
-// list visits routes. by has answered all requests before them, nil: nothing has. outer are gaps of
+// list visits routes. by has answered all requests before them; it is nil if nothing has. outer are gaps of
 // the routes around these, for handlers that are for all requests. It returns what has answered all
 // requests after them.
 func (w *walk) list(routes caddyhttp.RouteList, by caddyhttp.MiddlewareHandler, outer []Gap) caddyhttp.MiddlewareHandler {

@@ -8,7 +8,7 @@ import (
 
 // A Trace is the way of a request through the routes of a server.
 type Trace struct {
-	// By is the handler that answers the request, or fails. nil: none does.
+	// By is the handler that answers the request, or fails. It is nil if none does.
 	By caddyhttp.MiddlewareHandler
 
 	// Failed is the error that no route handles.

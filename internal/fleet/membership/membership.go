@@ -35,8 +35,8 @@ type Member struct {
 	report func(Mismatch)
 
 	// Requests read these.
-	alive   atomic.Int64 // as nodeCount has it; 0: Redis has not answered yet
-	fixed   atomic.Int64 // 0: the nodes are counted
+	alive   atomic.Int64 // as nodeCount has it; 0 if Redis has not answered yet
+	fixed   atomic.Int64 // 0 if the nodes are counted
 	differs atomic.Pointer[[]Mismatch]
 
 	mu      sync.Mutex

@@ -18,15 +18,15 @@ import (
 type Target struct {
 	id       string         // equal for equal stores; without secrets
 	name     string         // of the kind of store
-	redis    *stores.Target // nil: the rules are not in Redis
+	redis    *stores.Target // nil if the rules are not in Redis
 	open     func(*Watcher, Observer) rules.Store
 	storage  certmagic.Storage // of this configuration
-	copyName string            // of the copy in storage. It stays when a password changes; "": the rules are there
+	copyName string            // of the copy in storage, which a new password does not change; "" if the rules are in storage
 	durable  bool              // the store loses nothing by itself
 }
 
-// Resolve returns the store that s describes; nil: the default. redis has the counts, nil: they are
-// in memory. storage is that of the configuration.
+// Resolve returns the store that s describes, or the default store if s is nil. redis has the counts; it
+// is nil if they are in memory. storage is that of the configuration.
 func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Target) (*Target, error) {
 	if err := s.Check(redis != nil); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (t *Target) SameRules(other *Target) bool {
 	return t.id == other.id
 }
 
-// LeftBehind says which rules of a version of old are not at t; "": none.
+// LeftBehind says which rules of a version of old are not at t. It returns "" if all are.
 func (t *Target) LeftBehind(old *Target, v *rules.Version) string {
 	if v.Document.Empty() || old.SameRules(t) {
 		return ""

@@ -23,7 +23,7 @@ type keptSize struct {
 
 	storage atomic.Pointer[Storage]
 	wake    chan struct{} // after a change of storage
-	kept    atomic.Int64  // what the storage has, as far as is known; 0: nothing
+	kept    atomic.Int64  // what the storage has, as far as is known; 0 if there is nothing
 	failing bool          // belongs to run
 }
 
@@ -41,7 +41,7 @@ func newKeptSize(store, prefix string, current func() (int, bool), failed func(e
 	}
 }
 
-// use has the size kept in another storage; nil: in the same as before.
+// use has the size kept in another storage. If that is nil, it stays where it was.
 func (k *keptSize) use(storage Storage) {
 	if storage == nil {
 		return

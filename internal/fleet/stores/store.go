@@ -32,7 +32,7 @@ type Store struct {
 	open   func(zone string) openZone
 	close  func()
 
-	redis *inRedis // nil: the counts are in memory
+	redis *inRedis // nil if the counts are in memory
 }
 
 // inRedis is what a store in Redis has besides.

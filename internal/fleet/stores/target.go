@@ -103,7 +103,7 @@ func breakerOptions(b *config.Breaker) redisconn.BreakerOptions {
 	}
 }
 
-// String describes where the counts are; nil: in memory.
+// String describes where the counts are. The nil Target is memory.
 func (t *Target) String() string {
 	if t == nil {
 		return "memory"
@@ -123,7 +123,7 @@ func (t *Target) SameCounts(other *Target) bool {
 		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
 }
 
-// MovedFrom says how the counts are elsewhere than those of old; "": they are not.
+// MovedFrom says how the counts are elsewhere than those of old. It returns "" if they are not.
 func (t *Target) MovedFrom(old *Target) string {
 	if t.SameCounts(old) {
 		return ""

@@ -22,8 +22,8 @@ func OfResponse(text string) (name string, ok bool) {
 	return name, hasPrefix(name, responsePrefixes...) && !strings.HasSuffix(name, ".")
 }
 
-// ResponseHeader returns the name of the header or trailer that a placeholder with this name is;
-// "": it is none.
+// ResponseHeader returns the name of the header or trailer that a placeholder with this name is. It
+// returns "" for other placeholders.
 func ResponseHeader(name string) string {
 	header, _ := strings.CutPrefix(name, responseHeaderPrefix)
 	if header == name {

@@ -14,8 +14,8 @@ type Permit struct {
 	key     uint64
 
 	mu       sync.Mutex
-	since    time.Time              // what is measured began; zero: nothing is measured
-	sample   adaptivelimiter.Permit // for the learned limit; nil: none
+	since    time.Time              // what is measured began; zero if nothing is measured
+	sample   adaptivelimiter.Permit // for the learned limit; nil if there is none
 	started  bool                   // nothing is measured any more
 	released bool
 

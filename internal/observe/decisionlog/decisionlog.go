@@ -44,7 +44,7 @@ type opener struct {
 	open func(Observer) sink
 }
 
-// Resolve returns what s describes; nil: nothing. store has the rules.
+// Resolve returns what s describes. It returns nil if s is nil. store has the rules.
 func Resolve(s *config.DecisionLog, store *config.RuleStore) (*Target, error) {
 	if s == nil {
 		return nil, nil

@@ -52,7 +52,7 @@ type Event struct {
 
 	Origin   Origin                     // of a rejection: its first request
 	Request  *http.Request              // that Describe describes; nil in what a Log has
-	Describe func(*http.Request) Origin // is called if the event begins; nil: there is no Origin
+	Describe func(*http.Request) Origin // is called if the event begins; nil for no Origin
 }
 
 // An Origin says where a request came from and what it asked for.

@@ -32,7 +32,7 @@ type Decision struct {
 
 // A Memory remembers decisions. The zero value remembers nothing.
 type Memory struct {
-	until atomic.Int64  // µs; 0: nobody has asked
+	until atomic.Int64  // µs; 0 if nobody has asked
 	skip  atomic.Uint64 // keys whose hash has one of these bits are not in the sample
 
 	mu    sync.Mutex

@@ -11,7 +11,7 @@ import (
 // A List is the open tails of one kind of values. The zero value has none. It is safe for
 // concurrent use.
 type List[F, T any] struct {
-	open atomic.Pointer[[]*Tail[F, T]] // nil: none
+	open atomic.Pointer[[]*Tail[F, T]] // nil if there is none
 	mu   sync.Mutex                    // held while open changes
 }
 

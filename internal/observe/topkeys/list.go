@@ -20,7 +20,7 @@ const (
 // concurrent use. The zero value is an empty list, which has no memory of its own until the first
 // take.
 type List struct {
-	began    time.Time // the list has all takes since; zero: it is older than a generation
+	began    time.Time // the list has all takes since; zero if it is older than a generation
 	sketches atomic.Pointer[sketches]
 }
 
@@ -34,7 +34,7 @@ type sketches struct {
 // A shard has the keys with some of the hashes.
 type shard struct {
 	mu     sync.Mutex
-	sketch *sketch  // nil: there was no take yet
+	sketch *sketch  // nil if there was no take yet
 	_      [48]byte // shards share no cache line
 }
 

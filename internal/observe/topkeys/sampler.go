@@ -21,7 +21,7 @@ type sampler struct {
 	before atomic.Uint64 // the takes before that second
 }
 
-// sample returns how many takes the one in a second stands for; 0: it is not counted.
+// sample returns how many takes the one in a second stands for. It returns 0 if the take is not counted.
 func (s *sampler) sample(second int64) (weight uint64) {
 	n := s.takes.Add(1)
 	weight = 1

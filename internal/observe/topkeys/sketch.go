@@ -25,7 +25,7 @@ type counter struct {
 	rule         uint32
 	limit        uint32 // the newest
 	tier         uint16 // the newest
-	length       uint8  // of key; 0: the counter is free
+	length       uint8  // of key; 0 if the counter is free
 	key          [maxKey]byte
 }
 

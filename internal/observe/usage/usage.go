@@ -46,7 +46,7 @@ type Zone struct {
 	StalledRequests  atomic.Uint64 // requests that were ended because their client did not send the body
 	StalledResponses atomic.Uint64 // requests that were ended because their client did not read the response
 
-	Adaptive   atomic.Pointer[adaptive.Limiter] // in force; nil: the zone has none
+	Adaptive   atomic.Pointer[adaptive.Limiter] // in force; nil if the zone has none
 	Overloaded atomic.Uint64                    // 503 by it
 
 	Logged, Emitted ReportLimit // of the first rejections of keys
@@ -64,13 +64,13 @@ type Zone struct {
 type Limit struct {
 	Zone, Endpoint, Tier string
 
-	Events int64 // 0: each request is rejected
+	Events int64 // 0 if each request is rejected
 	Window time.Duration
 }
 
 // Counters count what the limits of a zone have decided, at one endpoint, for keys of one tier.
 type Counters struct {
-	Endpoint, Tier string // "": the rest of the zone; none
+	Endpoint, Tier string // "" for the rest of the zone, and for no tier
 	Number         uint32 // among those of the zone
 	TierNumber     uint16 // of the tier in the zone
 

@@ -25,7 +25,7 @@ type emergency struct {
 	limit     *config.Limit
 	reason    string
 	startedBy string           // the client of the admin API
-	rules     *rules.Emergency // nil: it is not of the rules in force, but of this node alone
+	rules     *rules.Emergency // nil if it is not of the rules in force, but of this node alone
 	startedAt time.Time
 	expiresAt time.Time
 

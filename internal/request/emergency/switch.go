@@ -21,11 +21,11 @@ import (
 // alone, which comes first until it ends. It outlives configurations.
 type Switch struct {
 	observer Observer
-	current  atomic.Pointer[emergency] // nil: off
+	current  atomic.Pointer[emergency] // nil if it is off
 
 	mu      sync.Mutex       // guards changes of current
 	zone    response.Zone    // of all emergencies; without counters, there was none
-	ofRules *rules.Emergency // nil: the rules in force have none
+	ofRules *rules.Emergency // nil if the rules in force have none
 }
 
 // An Observer is told what happens in emergency mode, in order. Its methods return at once.

@@ -27,7 +27,7 @@ type capacityCheck struct {
 	key    []byte
 	text   *keytemplate.Template // of the key
 	dryRun bool
-	counts *usage.Counters // of the requests that it admits; nil: a limit of the zone counts them
+	counts *usage.Counters // of the requests that it admits; nil if a limit of the zone counts them
 }
 
 // A heldAdaptive is the permit of a request in flight. A request that passes a zone several times, in

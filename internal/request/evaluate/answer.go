@@ -13,7 +13,7 @@ type answer struct {
 	response *response.State
 	copied   bool               // it is the one of an upstream
 	text     bool               // its body is text or JSON
-	body     *tokenusage.Reader // nil: it cannot be read
+	body     *tokenusage.Reader // nil if it cannot be read
 }
 
 // awaitAnswer returns the answer that the request is about to get.

@@ -22,7 +22,7 @@ import (
 type costSettlement struct {
 	late   *zone.LateCharge
 	zone   report.Zone
-	counts *usage.Charges // nil: the charge is that of a comparison, which is not counted
+	counts *usage.Charges // nil if the charge is that of a comparison, which is not counted
 
 	take    limiter.Take
 	origin  limiter.Origin

@@ -14,13 +14,13 @@ import (
 // the request may wait for it, and what becomes of its events when the response has ended. The policy
 // of its result says what kind of limit it is: a rate, requests at once, or a block.
 type check struct {
-	zone       *zone.Zone // nil: the limit is that of emergency mode
+	zone       *zone.Zone // nil if the limit is that of emergency mode
 	take       limiter.Take
 	origin     limiter.Origin // of the events of take
 	result     response.Result
 	wait       waiting
 	hold       zone.Hold  // of a place among the requests at once
-	settlement settlement // nil: what is taken stays taken
+	settlement settlement // nil if what is taken stays taken
 }
 
 // A settlement decides what becomes of the events of an admitted request when its response has ended.

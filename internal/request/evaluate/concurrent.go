@@ -16,12 +16,12 @@ import (
 // several handlers, holds one for each count.
 type heldPermit struct {
 	concurrency.Permit
-	share *concurrency.Permit // of the client's address; nil: it needs none
-	zone  *usage.Zone         // nil: the request is explained or has released it, and holds nothing
+	share *concurrency.Permit // of the client's address; nil if it needs none
+	zone  *usage.Zone         // nil if the request is explained or has released it, and holds nothing
 	rule  uint32              // its ID
 	key   uint64              // its hash
 	hold  zone.Hold
-	until time.Time // at which it is released in any case; zero: at the end of the response
+	until time.Time // at which it is released in any case; zero if that is the end of the response
 }
 
 // release releases the permit, once.

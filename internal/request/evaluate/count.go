@@ -61,7 +61,8 @@ func (e *Evaluation) count(c *check, rejected bool) {
 	}
 }
 
-// outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.
+// outcomeOf returns what a result is called, and the status of the response to a rejected request. The
+// status of an admitted one is 0.
 func outcomeOf(r *response.Result) (outcome string, status int) {
 	if !r.Decision.OK {
 		status = r.Status()

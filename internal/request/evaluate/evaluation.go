@@ -40,7 +40,7 @@ type progress struct {
 	handler  *Handler
 	state    *requestState    // nil until a zone matches, of this handler or an earlier one
 	rules    *zone.Snapshot   // the same for all handlers of the request
-	renewed  *zone.Snapshot   // those in force when the request had waited; nil: rules, or it has not
+	renewed  *zone.Snapshot   // those in force after a wait; nil if the request has not waited, or they are rules
 	reading  zone.Reading     // what the zone in hand says
 	refused  refused          // before any decision
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait

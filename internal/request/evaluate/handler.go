@@ -21,7 +21,7 @@ import (
 type App struct {
 	Zones     *zone.Set
 	Rules     func() *zone.Snapshot // those in force
-	Newest    func() *App           // of the newest configuration, if its counts are in the same store; nil: it is this one
+	Newest    func() *App           // of the newest configuration with counts in the same store; nil if that is this one
 	HasZone   func(name string) bool
 	InRedis   bool // the counts are
 	Emergency *emergency.Switch
@@ -45,7 +45,7 @@ type App struct {
 type Handler struct {
 	App       *App
 	Zones     []*zone.Zone // by name, so that headers list them in a stable order
-	Index     *zone.Index  // of Zones; nil: each is asked
+	Index     *zone.Index  // of Zones; nil if each is asked
 	Addresses zone.Addresses
 	Store     takeStore
 	Settings  *response.Settings

@@ -12,9 +12,9 @@ import (
 // A refused request gets 403, or 400 if what it counts by is not clear, or 503 if the upstream is
 // overloaded, whatever its rate is.
 type refused struct {
-	refusal *response.Refusal     // nil: the request is not refused
-	zone    *response.Zone        // nil: the handler itself refuses it
-	key     *keytemplate.Template // nil: the request has no key
+	refusal *response.Refusal     // nil if the request is not refused
+	zone    *response.Zone        // nil if the handler itself refuses it
+	key     *keytemplate.Template // nil if the request has no key
 }
 
 var deniedAddress = &response.Refusal{

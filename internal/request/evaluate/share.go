@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// shareKey returns the key of the share that the client's address has of the requests at once of a
-// key; nil: any. It may have all of a key that is its own.
+// shareKey returns the key of the share that the client's address has of the requests at once of a key.
+// It returns nil if the address may have them all, as of a key that is its own.
 func (e *Evaluation) shareKey(r *response.Result, key []byte) []byte {
 	if r.Policy.Share() == nil {
 		return nil
@@ -17,8 +17,8 @@ func (e *Evaluation) shareKey(r *response.Result, key []byte) []byte {
 	return e.clientOf(r.Template, key)
 }
 
-// clientOf returns the key of a client among those that share a key; nil: there is no other client, or
-// the address is not known to be that of one.
+// clientOf returns the key of a client among those that share a key. It returns nil if there is no other
+// client, or if the address is not known to be that of one.
 func (e *Evaluation) clientOf(t *keytemplate.Template, key []byte) []byte {
 	if t == nil || !t.IsShared() {
 		return nil

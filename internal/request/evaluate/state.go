@@ -18,16 +18,16 @@ import (
 type requestState struct {
 	response.State
 	rules         *zone.Snapshot
-	running       *Evaluation // of the handler whose next handlers run; nil: none
+	running       *Evaluation // of the handler whose next handlers run; nil if there is none
 	charges       []chargedCount
 	held          sync.Mutex      // guards permits and adaptive against timers
 	permits       []heldPermit    // until the response ends
-	answer        *answer         // that charges await; nil: none
-	longest       *time.Timer     // releases those that are held for too long; nil: there are none
+	answer        *answer         // that charges await; nil if there is none
+	longest       *time.Timer     // releases those that are held for too long; nil if there are none
 	streams       atomic.Bool     // the response is a stream
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	adaptive      []heldAdaptive  // until the response ends
-	pace          *pace.Pace      // of the client; nil: nothing is held
+	pace          *pace.Pace      // of the client; nil if nothing is held
 	paced         bool            // the response is written at it
 	emergency     bool            // the limit of emergency mode has decided
 	logged        bool            // the access log has what is decided

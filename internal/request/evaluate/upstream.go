@@ -28,8 +28,8 @@ func forgetUpstream(repl *caddy.Replacer) {
 	repl.Set(upstreamAnswered, notYet{})
 }
 
-// upstreamStatus returns whether the request may have gone to an upstream since forgetUpstream, and
-// the status of its answer; 0: it has not answered.
+// upstreamStatus returns whether the request may have gone to an upstream since forgetUpstream, and the
+// status of its answer. The status is 0 if the upstream has not answered.
 func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
 	set := func(name string) bool {
 		value, _ := repl.Get(name)

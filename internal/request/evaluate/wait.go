@@ -13,7 +13,7 @@ import (
 
 // waiting is how the request may wait for what a check asks for.
 type waiting struct {
-	most    time.Duration // from when the request has come; 0: it must not wait
+	most    time.Duration // from when the request has come; 0 if it must not wait
 	forTurn bool          // a rate may have it wait for its turn
 	entered bool          // it counts among those that wait
 	full    bool          // too many wait
@@ -130,8 +130,8 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 	return now, failed
 }
 
-// untilRetry returns how long it is until the takes that are denied can succeed; 0: they must not
-// wait for that. A bucket that denies a take has promised more than the take may wait for.
+// untilRetry returns how long it is until the takes that are denied can succeed. It returns 0 if they
+// must not wait for that. A bucket that denies a take has promised more than the take may wait for.
 func (e *Evaluation) untilRetry() (delay time.Duration) {
 	for i := range e.checks {
 		k := &e.checks[i].take

@@ -13,7 +13,7 @@ type body struct {
 	io.ReadCloser
 	pace     *Pace
 	buffered []byte // and not read yet
-	err      error  // what follows buffered; nil: there is more to come
+	err      error  // what follows buffered; nil if there is more to come
 	ended    atomic.Bool
 }
 

@@ -41,7 +41,7 @@ type Pace struct {
 	request *http.Request
 	read    side
 	write   side
-	body    *body // nil: none that has to come
+	body    *body // nil if no body has to come
 }
 
 // New returns the pace of the client of r, whose response is written to w.
@@ -70,7 +70,7 @@ type side struct {
 
 	mu    sync.Mutex // guards left
 	left  time.Duration
-	timer *time.Timer // of Idle; nil: there was none yet
+	timer *time.Timer // of Idle; nil if there was none yet
 }
 
 // await does what waits for the client, and returns how many bytes that has moved. It fails if the

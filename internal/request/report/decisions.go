@@ -28,11 +28,11 @@ func passes(outcome string) bool {
 type Decision struct {
 	Request Request
 	Outcome string
-	Zone    *usage.Zone           // nil: the client's address has decided, before any zone
-	Key     *keytemplate.Template // nil: the request has no key
-	Result  *response.Result      // nil: no count was needed
+	Zone    *usage.Zone           // nil if the client's address has decided, before any zone
+	Key     *keytemplate.Template // nil if the request has no key
+	Result  *response.Result      // nil if no count was needed
 	Reason  string                // of denied and would_deny
-	Status  int                   // of the response; 0: the request goes on
+	Status  int                   // of the response; 0 if the request goes on
 	WouldBe int                   // the status of the response without the dry run
 	Finder  Finder
 }

@@ -17,7 +17,7 @@ type Requests struct {
 	*Process
 	*Log
 	settings   *config.Handler
-	recorded   *decisionlog.Log  // nil: decisions are not recorded
+	recorded   *decisionlog.Log  // nil if decisions are not recorded
 	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
 }
 

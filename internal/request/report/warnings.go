@@ -10,7 +10,7 @@ import (
 // A Zone is how warnings name a zone.
 type Zone struct {
 	Name  string
-	Place string // in a Caddyfile; "": unknown
+	Place string // in a Caddyfile; "" if it is unknown
 }
 
 func (z Zone) fields(about ...zap.Field) []zap.Field {

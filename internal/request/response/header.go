@@ -59,7 +59,7 @@ const degraded = "degraded"
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
 	set    headerSet
-	values [headerCount]string // "": the response does not have this header
+	values [headerCount]string // "" if the response does not have this header
 	retry  [1]string           // of Retry-After, when the request is rejected
 }
 

@@ -14,12 +14,12 @@ import (
 
 // A Policy is the limit of a rule as responses describe it.
 type Policy struct {
-	*limiter.Rule // nil: unlimited, block, or a limit of requests at once
+	*limiter.Rule // nil for unlimited, for block, and for a limit of requests at once
 	Block         bool
 	CountID       uint32            // the ID of the rule, also of one that blocks
-	Concurrent    *concurrency.Rule // nil: not a limit of requests at once
+	Concurrent    *concurrency.Rule // nil unless it is a limit of requests at once
 	Window        time.Duration     // of the limit; for block, the time to stay away
-	Unit          string            // what the limit counts, such as "token"; "": requests
+	Unit          string            // what the limit counts, such as "token"; "" for requests
 
 	zone  string                    // whose limit it is
 	share atomic.Pointer[Policy]    // of one client address; nil before it is needed

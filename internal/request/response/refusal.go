@@ -15,7 +15,7 @@ type Refusal struct {
 	Status          int
 	Reason, Message string
 
-	Wait time.Duration // that the client is told; 0: none
+	Wait time.Duration // that the client is told; 0 if there is none
 }
 
 // IsOverload reports whether it is about the upstream, and not about the request.

@@ -40,10 +40,10 @@ func (v *fixedValues) set(h http.Header, style string) {
 // A Rejection is why a request is not admitted: the limit of a zone denies it, or it is refused.
 type Rejection struct {
 	Settings *Settings     // of the handler
-	Zone     *Zone         // that the response names; nil: the handler itself refuses the request
-	Denied   *Result       // nil: the request is refused
-	Refusal  *Refusal      // nil: the request is denied
-	Wait     time.Duration // that the client is told; 0: none if it is refused
+	Zone     *Zone         // that the response names; nil if the handler itself refuses the request
+	Denied   *Result       // nil if the request is refused
+	Refusal  *Refusal      // nil if the request is denied
+	Wait     time.Duration // that the client is told; 0 if a refusal tells none
 }
 
 // style returns how to write the rejection: as the zone has it that denies the request. In the syntax

@@ -15,11 +15,11 @@ type Result struct {
 	Counters *usage.Counters // those of the endpoint and the tier
 	Policy   *Policy
 	Template *keytemplate.Template // of the key
-	Endpoint string                // whose limit it is; "": the zone's
+	Endpoint string                // whose limit it is; "" for that of the zone
 	Cost     int64                 // of the request; 0 if the rule counts nothing
-	Reserves Reservation           // what it reserves if that is Cost; "": it is what counts
+	Reserves Reservation           // what it reserves if that is Cost; "" if it is what counts
 	Decision limiter.Decision
-	Settings *Settings     // of the handler; nil: no response is about the result
+	Settings *Settings     // of the handler; nil if no response is about the result
 	Waited   time.Duration // for its turn
 	Failure  error         // why the store did not decide, so that decision is by on_outage; nil if it did
 

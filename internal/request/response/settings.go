@@ -11,9 +11,9 @@ import (
 // Settings are what a handler says about its responses. Each result of the handler has them.
 type Settings struct {
 	headers    headerSet
-	style      string  // of rejections; "": as each zone has it
+	style      string  // of rejections; "" to leave that to each zone
 	jitter     float64 // of waits, as a share of them
-	maxSeconds int64   // the longest wait that responses tell; 0: any
+	maxSeconds int64   // the longest wait that responses tell; 0 for any wait
 }
 
 // NewSettings compiles the settings of a handler.

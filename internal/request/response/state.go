@@ -17,13 +17,13 @@ type State struct {
 	Results  []Result
 	inline   [3]Result // the array of results, unless there are more
 	Exceeded string    // the zone that rejected the request
-	Refusal  *Refusal  // why the request gets 403 or 400, or 503 under overload; nil: it does not
+	Refusal  *Refusal  // why the request gets 403 or 400, or 503 under overload; nil if it does not
 	Keys     []KeyText // for the access log
 	headers  headerValues
 	fixed    fixedValues // of a rejection
-	rejected *Zone       // whose own headers the response has; nil: none
+	rejected *Zone       // whose own headers the response has; nil if there is none
 	writer   responseWriter
-	ending   *ending // nil: nobody awaits the end of the response
+	ending   *ending // nil if nobody awaits the end of the response
 }
 
 // A KeyText is the text of the key that a zone counts a request by.
@@ -32,7 +32,7 @@ type KeyText struct {
 	Text string
 }
 
-// KeyText returns the text of the key of a zone; "": there is none.
+// KeyText returns the text of the key of a zone, or "" if there is none.
 func (s *State) KeyText(zone string) string {
 	for _, k := range s.Keys {
 		if k.Zone.Name == zone {

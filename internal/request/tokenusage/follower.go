@@ -16,7 +16,7 @@ type follower struct {
 	escapes bool // an odd number of backslashes was the last of it
 	depth   int  // of objects and arrays
 	level   int  // how many of them, from the outermost on, lead to a usage object or are one
-	usage   int  // the level of the usage object that is open; 0: none is
+	usage   int  // the level of the usage object that is open; 0 if none is
 	within  name // of the object within the outermost one that leads to a usage object
 
 	key   name   // of the member whose value comes

@@ -32,7 +32,7 @@ type Path struct {
 	of      source
 	read    pathreading.Path
 	err     error
-	matched map[ID]ReadingSet // of patterns that are not quick; nil: there is one reading
+	matched map[ID]ReadingSet // of patterns that are not quick; nil if there is one reading
 	urls    []url.URL         // of the readings, those that were asked for
 }
 

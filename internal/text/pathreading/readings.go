@@ -39,7 +39,7 @@ func tokenize(escaped string) []byte {
 // the slashes, those are parts that follow another, and the first behind a semicolon. Of the question
 // marks, the first is.
 type part struct {
-	mark byte // 0: none, at the start
+	mark byte // 0 at the start, where there is none
 	text []byte
 }
 
@@ -174,8 +174,8 @@ const (
 type Reading struct {
 	path    string // in lower case, decoded
 	merged  string // the same with one slash for several in a row
-	escaped string // of Escaped; "": it is not known yet
-	parts   []part // of the path; nil: there is one reading
+	escaped string // of Escaped; "" if it is not known yet
+	parts   []part // of the path; nil if there is one reading
 	variant
 }
 

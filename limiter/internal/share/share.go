@@ -41,7 +41,8 @@ type id struct {
 	client uint16
 }
 
-// Of returns the share of the client that sends k; nil: the client is not known, and is not bounded.
+// Of returns the share of the client that sends k. It returns nil if the client is not known, and so not
+// bounded.
 func (s *Shares) Of(k *limiter.Take) *Share {
 	if k.Client == nil {
 		return nil
