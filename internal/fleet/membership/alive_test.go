@@ -50,8 +50,8 @@ func TestNodeCount(t *testing.T) {
 	}
 }
 
-// A countStep is an announcement, the numbers of nodes by the primaries that answered, and the
-// resulting number.
+// A countStep is an announcement: the numbers of nodes that the answering primaries know, and the
+// number that nodeCount then has.
 type countStep struct {
 	at        int // s
 	announced []int

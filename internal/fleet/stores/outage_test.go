@@ -22,9 +22,9 @@ func TestOutageLog(t *testing.T) {
 		{at: 0},
 		{at: time.Second, fails: true, reported: true},
 		{at: time.Second, fails: true},
-		{at: 2 * time.Second}, // one of several primaries is down
+		{at: 2 * time.Second}, // from another primary, which is not down
 		{at: 3 * time.Second, fails: true},
-		{at: 2500 * time.Millisecond, fails: true}, // of a request that began earlier
+		{at: 2500 * time.Millisecond, fails: true}, // of a request that began before the last failure
 		{at: 8*time.Second - 1},
 		{at: 8 * time.Second, reported: true, failures: 4},
 		{at: 9 * time.Second},
