@@ -31,7 +31,6 @@ func newClient(t *testing.T, o redisconn.Options) *redisconn.Client {
 // TestMismatchIsReportedOnce has two nodes load a new configuration, one after the other. Both nodes
 // report a lasting mismatch once, and its end once. They do not report a mismatch that only one
 // announcement finds.
-// does not find.
 func TestMismatchIsReportedOnce(t *testing.T) {
 	var byA, byB []Mismatch
 	a := member(t, "a", &byA)

@@ -68,7 +68,7 @@ func newWatcher(t *Target, observer Observer) *Watcher {
 	return w
 }
 
-// Close closes the watcher when the last app that uses the store has stopped.
+// Close closes the watcher. The pool calls it when the last app that uses the store has stopped.
 func (w *Watcher) Close() {
 	w.endCheck()
 	_ = w.Watcher.Close() // an error while closing changes nothing
