@@ -46,7 +46,7 @@ func (s *Store) Charge(take limiter.Take) {
 	charge := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), refundWithin)
 		defer cancel()
-		_ = s.limits.Charge(ctx, s.instant(time.Now()), []limiter.Take{take}) // takes notice an outage, too
+		_ = s.limits.Charge(ctx, s.instant(time.Now()), []limiter.Take{take}) // an outage shows in takes
 	}
 	if s.redis != nil {
 		go charge()
