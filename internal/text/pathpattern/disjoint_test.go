@@ -24,7 +24,8 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
-// TestDisjointIsCertain looks for a path that Caddy's matchers of two disjoint patterns match.
+// TestDisjointIsCertain looks for disjoint patterns, and for a path that Caddy's matchers of both
+// match.
 func TestDisjointIsCertain(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	word := func(letters string) string {
