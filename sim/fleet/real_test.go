@@ -21,9 +21,10 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// TestRealFleet has 2,000 requests a second arrive at twenty real nodes that share a Redis, and simulates
-// a fleet with the same requests. Both choose nodes at random, each for itself, and a real node decides
-// a moment later. That makes 0.1 % of what is admitted, with a deviation of 0.1 %: the bound is nine.
+// TestRealFleet sends 2,000 requests a second to twenty real nodes that share a Redis, and replays
+// these requests through a simulated fleet. Each fleet chooses its nodes at random, and a real node
+// decides a moment later. So the two differ in 0.1 % of the admitted requests, with a standard
+// deviation of 0.1 %. The bound of 1 % is nine deviations above.
 func TestRealFleet(t *testing.T) {
 	const nodes, keys, perSecond, seconds = 20, 10, 2000, 5
 	for _, a := range []limiter.Algorithm{{Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}} {
@@ -48,7 +49,8 @@ func TestRealFleet(t *testing.T) {
 	}
 }
 
-// realFleet has requests arrive at random nodes, and returns them with how many were admitted.
+// realFleet sends requests to random nodes. It returns the requests, and how many of them were
+// admitted.
 func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds int) (requests []sim.Request, admitted int64) {
 	t.Helper()
 	server := redistest.Shared(t)
@@ -64,7 +66,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 		if rules[i], err = limiter.NewRule(r); err != nil {
 			t.Fatal(err)
 		}
-		take(t, stores[i], rules[i], 1000) // connects
+		take(t, stores[i], rules[i], 1000) // makes the connection
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all sync.WaitGroup
@@ -86,7 +88,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 	return requests, ok.Load()
 }
 
-// take takes one event of a key, and reports whether it may.
+// take takes one event of a key, and reports whether it was admitted.
 func take(t *testing.T, s *lease.Store, r *limiter.Rule, key int) bool {
 	t.Helper()
 	takes := []limiter.Take{{Rule: r, Key: binary.LittleEndian.AppendUint32(nil, uint32(key)), Cost: 1}}
