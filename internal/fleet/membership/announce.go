@@ -19,8 +19,8 @@ var (
 
 // keys returns the keys of Redis for each call of an announcement: see announce.lua. There is one call
 // per hash tag. The tags are in slots 15495, 3300 and 7365 of 16384, which belong to three primaries of
-// a cluster whose slots are spread evenly. Keys of counts cannot be equal to these keys, because they
-// end with the brace or with the number of a rule.
+// a cluster whose slots are spread evenly. These keys cannot be keys of counts, which end with the
+// brace or with the number of a rule.
 func keys(prefix string) (calls [][]string) {
 	for _, tag := range []string{"a", "b", "c"} {
 		begin := prefix + ":{" + tag + "}:"
@@ -78,7 +78,7 @@ func (m *Member) withdraw(ctx context.Context) {
 	before := m.announced
 	m.announced, m.mismatches = "", mismatches{}
 	m.differs.Store(nil)
-	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // forgets fewer, as announcements of other nodes are now unknown
+	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // from now on, announcements of other nodes are unknown
 	m.exchange(ctx, "", before)
 }
 
@@ -88,9 +88,9 @@ type announcers struct {
 	nodes int    // how many they are
 }
 
-// exchange runs announce.lua for all keys. It returns the number of nodes in each reply, and the
-// announcers of each announcement of other nodes by its text. It sets m.wanted to the zones whose top
-// keys are wanted.
+// exchange runs announce.lua for all keys. It returns the number of nodes in each reply. others has the
+// announcements of other nodes by their texts, with the nodes that have made them. exchange also sets
+// m.wanted to the zones whose top keys are wanted.
 func (m *Member) exchange(ctx context.Context, text, before string) (counts []int, others map[string]announcers) {
 	calls := make([]*redisconn.Call, len(m.keys))
 	for i, keys := range m.keys {

@@ -97,7 +97,7 @@ func TestMemberLifecycle(t *testing.T) {
 	})
 }
 
-// TestLeaveWhileWithdrawing has Leave cancel a withdrawal that is under way, as a shutdown may.
+// TestLeaveWhileWithdrawing calls Leave while the loop withdraws the zones, as a shutdown may.
 func TestLeaveWhileWithdrawing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis := &fakeRedis{nodes: 2}

@@ -5,7 +5,8 @@ package pool
 
 import "github.com/caddyserver/caddy/v2"
 
-// A Pool holds a value by its key while a configuration has it acquired. It is safe for concurrent use.
+// A Pool holds values by their keys. It holds a value while some configuration uses it. A Pool is safe
+// for concurrent use.
 type Pool[K comparable, V interface{ Close() }] struct {
 	values *caddy.UsagePool // of closer[V]
 }
@@ -20,7 +21,7 @@ func (p Pool[K, V]) Acquire(key K, open func() V) (value V, release func()) {
 	return v.(closer[V]).value, func() { _, _ = p.values.Delete(key) }
 }
 
-// Get returns the value of key, or the zero value if no configuration has it acquired.
+// Get returns the value of key, or the zero value if no configuration uses one.
 func (p Pool[K, V]) Get(key K) (value V) {
 	p.values.Range(func(k, v any) bool {
 		if k == key {

@@ -11,7 +11,7 @@ import (
 
 var name = []byte("key")
 
-// A limit admits left more events.
+// A limit admits as many more events as left says.
 type limit struct {
 	sync.Mutex
 	left int
@@ -56,7 +56,7 @@ func (l *limit) settle(t *Table, back bool) {
 	t.Settle(1, name)
 }
 
-// TestFirstComeFirstServed has requests wait for a limit of two at once.
+// TestFirstComeFirstServed has requests wait under a limit that admits two at once.
 func TestFirstComeFirstServed(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -166,8 +166,8 @@ func TestMissedSettle(t *testing.T) {
 	w.Leave(false)
 }
 
-// TestWaitIsBounded checks that a bounded number of requests of a key wait, and that a request ends to
-// wait when its client leaves.
+// TestWaitIsBounded checks that the number of waiting requests of a key is bounded, and that a request
+// stops waiting when its client leaves.
 func TestWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := New(false)

@@ -80,7 +80,7 @@ func newInRedis(target *Target, observer Observer) *Store {
 			leases.Close()
 			node.leave()
 			release()
-			// A reload may change only the key prefix.
+			// After a reload that changes only the key prefix, another store has this name.
 			if !slices.ContainsFunc(stores.All(), func(s *Store) bool { return s.name == name }) {
 				observer.Ended(name)
 			}

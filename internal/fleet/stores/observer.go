@@ -19,7 +19,7 @@ type Observer interface {
 	Failed(store string, err error)
 	Recovered(store string, uncounted uint64)
 
-	// Breaker says that the breaker of a primary has changed.
+	// Breaker says that the breaker of a primary has another state.
 	Breaker(store string, b redisconn.Breaker)
 
 	// Lookup says why the primaries cannot be looked up. If err is nil, they can be looked up again.

@@ -37,8 +37,8 @@ type Store struct {
 
 // inRedis has what only a store in Redis has.
 type inRedis struct {
-	leases *lease.Store      // the counts in Redis that lend the leases
-	counts *redisstore.Store // from which leases are
+	leases *lease.Store      // equal to Store.limits
+	counts *redisstore.Store // the counts in Redis, which lend the leases
 	node   *node
 	client *redisconn.Client
 }

@@ -40,7 +40,7 @@ const (
 	// that is more: few requests in flight are no reason to reject a burst.
 	headroom, unlearned = 5, 100
 
-	// remembers is how long headroom applies to the highest number of requests that were in flight.
+	// remembers is the time over which the highest number of requests in flight counts for headroom.
 	remembers = 10 * time.Minute
 )
 

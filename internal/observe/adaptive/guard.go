@@ -22,8 +22,8 @@ const (
 //
 // The limit aims at the number of requests that the upstream answers within the highest latency. By
 // Little's law, that is the responses per second times the highest latency. So one step leads from a
-// queue of thousands to the right size. The guard uses no latency of before an incident, so a long
-// incident does not become the usual state.
+// queue of thousands to the right size. The guard does not use latencies from before an incident, so a
+// long incident does not become the usual state.
 type guard struct {
 	highest        time.Duration
 	least, most    float64 // bounds of the limit

@@ -58,7 +58,7 @@ type load struct {
 // counts are what became of requests.
 type counts struct{ sent, good, late, rejected int }
 
-// run sends the requests of the loads for a time, through l unless l is nil. It returns one counts for
+// run sends the requests of the loads for a time, through l unless l is nil. It returns the counts of
 // each load.
 func run(u *upstream, l *Limiter, lasts time.Duration, loads ...load) []counts {
 	all := make([]counts, len(loads))

@@ -83,9 +83,9 @@ func (p *Permit) Release() {
 	p.released = true
 }
 
-// Idle notes that a read or write of the request begins to wait for the client, or that it ends to
-// wait. Meanwhile the upstream does not work, so the request is not counted among those in flight. The
-// note of the end may come before the note of the beginning.
+// Idle notes that a read or write of the request begins to wait for the client, or that it has stopped
+// waiting. Meanwhile the upstream does not work, so the request is not counted among those in flight.
+// Idle(false) may be called before Idle(true).
 func (p *Permit) Idle(idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

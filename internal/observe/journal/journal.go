@@ -1,6 +1,6 @@
-// Package journal remembers what has happened to a zone and its keys on this node and is not part of
-// the rules: first rejections, changes of the tier of a key, and reloads. Its memory is bounded,
-// whatever clients send.
+// Package journal remembers what has happened to a zone and its keys on this node, and what no version
+// of the rules shows: first rejections, changes of the tier of a key, and reloads. Its memory is
+// bounded, whatever clients send.
 package journal
 
 import (
@@ -152,8 +152,8 @@ func (l *Log) leastLocked() (least int) {
 	return least
 }
 
-// Tier adds that a key was seen with another tier than before. The caller may say so twice, because two
-// lists of keys notice each change: the second time, Tier adds nothing.
+// Tier adds an event for a key that was seen with another tier than before. Two lists of keys notice
+// each such change and report it. Tier adds it only once.
 func (l *Log) Tier(now time.Time, p *Place) {
 	if !l.mu.TryLock() {
 		return

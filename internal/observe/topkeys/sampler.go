@@ -3,8 +3,8 @@ package topkeys
 import "sync/atomic"
 
 const (
-	// allBelow is the number of takes per second from which on a list samples. One take in eight of
-	// fewer takes would say nothing.
+	// allBelow is the number of takes per second from which on a list samples. Of fewer takes, one in
+	// eight would say too little.
 	allBelow = 100
 
 	// A busy list counts one take in 1<<sampledBits.
@@ -41,7 +41,8 @@ func (s *sampler) sample(second int64) (weight uint64) {
 // consecutive eights evenly.
 func place(eight uint64) uint64 { return eight * 0x9e3779b97f4a7c15 >> (64 - sampledBits) }
 
-// measure sets busy by the rate of takes in this second and since the second before it that had a take.
+// measure decides whether the list is busy. It is if this second has had allBelow takes. At the first
+// take of a second, it is if there were allBelow takes per second since the last second with a take.
 func (s *sampler) measure(takes uint64, second int64) {
 	last := s.second.Load()
 	if second == last {

@@ -43,7 +43,7 @@ type Take struct {
 	Cost  int64
 }
 
-// A sketch counts the events of the keys that have most of them. The zero value is an empty sketch.
+// A sketch counts the events of the keys that have most events. The zero value is an empty sketch.
 //
 // Invariant: a key without a counter has at most atMost() events in the two generations.
 type sketch struct {

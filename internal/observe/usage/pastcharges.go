@@ -34,7 +34,7 @@ type ChargeHistory struct {
 // chargeSeed is random, so that nobody can foresee which keys have equal hashes.
 var chargeSeed = maphash.MakeSeed()
 
-// Add adds what a response to key was charged.
+// Add adds what a response of key was charged.
 func (h *ChargeHistory) Add(key []byte, events int64) {
 	id := maphash.Bytes(chargeSeed, key)
 	h.mu.Lock()
@@ -63,7 +63,7 @@ const (
 	ForeseenByKey
 )
 
-// Foresee returns the 95th percentile of what the last responses to key were charged. If the key has
+// Foresee returns the 95th percentile of what the last responses of key were charged. If the key has
 // fewer than fewCharges charges, Foresee returns the percentile of the charges of all keys.
 func (h *ChargeHistory) Foresee(key []byte) (events int64, by Foreseen) {
 	id := maphash.Bytes(chargeSeed, key)
