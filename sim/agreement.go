@@ -5,8 +5,8 @@ type Agreement struct {
 	Decisions int64 `json:"decisions"` // decisions of the gateway in the log
 	Equal     int64 `json:"equal"`
 
-	// OffByMinute is the sum, over all minutes, of the difference between the numbers of rejections in
-	// the minute.
+	// OffByMinute is the sum, over all minutes, of the difference between the two numbers of rejections
+	// in a minute.
 	OffByMinute int64 `json:"off_by_minute"`
 
 	minute     int64

@@ -20,7 +20,7 @@ const (
 	// seconds. They do so at most maxRetries times.
 	RetryAfterClients
 
-	// HammeringClients send a rejected request again after each hammerEvery, at most maxHammer times.
+	// HammeringClients send a rejected request again every hammerEvery, at most maxHammer times.
 	HammeringClients
 )
 

@@ -52,7 +52,8 @@ func (k *rejections) add(r Request, ok bool) {
 	key.longest = max(key.longest, int64(r.At-key.since))
 }
 
-// most returns the top keys with the most rejections. The key that was rejected first comes first.
+// most returns at most top keys, those with the most rejections, in the order of their first
+// rejections.
 func (k *rejections) most(top int) []Key {
 	var hit []Key
 	for i := range k.keys {

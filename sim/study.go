@@ -17,7 +17,7 @@ type Options struct {
 	// them cannot be enforced. If Candidates is nil, the study uses Ladder of the limit of Rule.
 	Candidates []limiter.Limit
 
-	// Algorithms are compared with each other, with the limit of Rule.
+	// Algorithms are compared with each other under the limit of Rule.
 	Algorithms []limiter.Algorithm
 
 	// Clients say what clients do when the limit under study, or a candidate, rejects them. Comparisons
@@ -52,8 +52,8 @@ func Ladder(l limiter.Limit) []limiter.Limit {
 	return ladder
 }
 
-// AllAlgorithms returns the four algorithms. It has the sliding window with several numbers of
-// sub-windows.
+// AllAlgorithms returns the four algorithms. The sliding window is there several times, with different
+// numbers of sub-windows.
 func AllAlgorithms() []limiter.Algorithm {
 	all := []limiter.Algorithm{{Kind: limiter.SlidingWindowLog}, {Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}}
 	for _, n := range []int{1, 2, 4, 10, 60} {

@@ -47,7 +47,7 @@ type Fleet struct {
 	sums    Outcome
 }
 
-// New returns a fleet in which one part fails.
+// New returns a fleet that has the fault f.
 func New(o Options, f Fault) (*Fleet, error) {
 	if o.Nodes < 1 || o.Nodes > MaxNodes {
 		return nil, fmt.Errorf("there are %d nodes: use 1 to %d", o.Nodes, MaxNodes)

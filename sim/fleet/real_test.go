@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // TestRealFleet sends 2,000 requests a second to twenty real nodes that share a Redis, and replays
 // these requests through a simulated fleet. Each fleet chooses its nodes at random, and a real node
 // decides a moment later. So the two differ in 0.1 % of the admitted requests, with a standard
-// deviation of 0.1 %. The bound of 1 % is nine deviations above.
+// deviation of 0.1 %. The bound of 1 % is nine standard deviations above that.
 func TestRealFleet(t *testing.T) {
 	const nodes, keys, perSecond, seconds = 20, 10, 2000, 5
 	for _, a := range []limiter.Algorithm{{Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}} {

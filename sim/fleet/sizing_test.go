@@ -10,9 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// TestCallsOfAKey compares the calls for a key at half of its limit with the rule in
-// docs/operate/sizing.md: calls per second are the rate of the key, or the sum over its nodes of the
-// calls of each node if that is less.
+// TestCallsOfAKey checks the rule in docs/operate/sizing.md for a key at half of its limit. The calls
+// per second are the lower of two numbers: the rate of the key, and the sum of the calls of all nodes
+// that get its requests.
 func TestCallsOfAKey(t *testing.T) {
 	const length = 3 * time.Minute
 	for _, test := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// An endless repeats a text, up to a number of bytes.
+// An endless reader repeats a text, up to a number of bytes.
 type endless struct {
 	text string
 	left int

@@ -18,7 +18,7 @@ type Rewritten struct {
 	URL url.URL // its path
 	By  string  // the directive that has rewritten the path; "" if the client has sent it
 
-	files []string // files that the file matcher before may find
+	files []string // files that the preceding file matcher may find
 }
 
 // mostRewritten is the highest number of paths that follow keeps after a step.

@@ -74,7 +74,8 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// Format returns a range as an operator writes it. It returns an address if the range has only one.
+// Format returns a range as an operator writes it. If the range has only one address, Format returns
+// that address.
 func Format(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
-// Check returns an error if keys of the template differ from what its text suggests: it has a text that
+// Check returns an error if the template does not count what its text suggests: if it has a text that
 // is meant as a placeholder, a placeholder that does not exist, or a placeholder whose value changes
 // with each request or connection.
 func (t *Template) Check() error {

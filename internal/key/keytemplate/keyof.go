@@ -49,14 +49,14 @@ func (t *Template) KeyOf(text string) ([]byte, error) {
 }
 
 // Respells reports whether KeyOf accepts several spellings of a value as one key, although Text returns
-// only one of them. Spaces and tabs around a value are not meant.
+// only one of them. It does not count spaces and tabs around a value.
 func (t *Template) Respells() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool {
 		return p.mask || isHostHeader(p.name) || hasPrefix(p.name, "http.request.host", "http.request.method", cookiePrefix)
 	})
 }
 
-// sharedText returns the text of all requests if the template has no placeholders.
+// sharedText returns the text of the only key of a template without placeholders.
 func (t *Template) sharedText() string {
 	var b strings.Builder
 	for i := range t.parts {
@@ -65,8 +65,8 @@ func (t *Template) sharedText() string {
 	return b.String()
 }
 
-// prefixOf returns the prefix of addresses that is the text of value. It returns false if value is no
-// prefix, or if p does not mask addresses.
+// prefixOf returns the prefix of addresses that value is, such as 192.0.2.0/24. It returns false if
+// value is no prefix, or if p does not mask addresses.
 func (t *Template) prefixOf(p *part, value string) (netip.Prefix, bool) {
 	if !p.mask || !strings.Contains(value, "/") {
 		return netip.Prefix{}, false

@@ -38,7 +38,7 @@ func TestTextOfRefuses(t *testing.T) {
 	}
 }
 
-// IsDigest and IsSubstitute tell by the first byte what a text does not say.
+// IsDigest and IsSubstitute look at the first byte of a key, which its text does not show.
 func TestKindsOfKeys(t *testing.T) {
 	substitute := masked
 	substitute.Substitute = true
@@ -59,8 +59,8 @@ func TestKindsOfKeys(t *testing.T) {
 	}
 }
 
-// FuzzTextOf has any bytes as a key, as a store may. If they have a text, and the text has a key, then
-// that key has a text, too.
+// FuzzTextOf passes any bytes as a key, as a store may have them. If the bytes have a text, and KeyOf
+// returns a key for that text, then that key has a text, too.
 func FuzzTextOf(f *testing.F) {
 	for _, key := range []string{
 		"k", "ktsk_1", "ka\xe0\xc0\x00\x02\x01", "ka\x40\x20\x01\x0d\xb8\x00\x00\x00\x00", "k\x06a|b\x0b\xe0\xc0\x00\x02\x01",

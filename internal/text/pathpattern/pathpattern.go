@@ -12,8 +12,8 @@ import (
 // Starts reports whether s begins as a pattern must.
 func Starts(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "*") }
 
-// Check returns an error if a pattern never matches, or does not match what its author expects. Such
-// are regular expressions and patterns of other routers.
+// Check returns an error if a pattern never matches, or does not match what its author expects.
+// Examples are regular expressions, and patterns of other routers.
 func Check(pattern string) error {
 	switch {
 	case strings.Contains(pattern, "://"):

@@ -27,9 +27,9 @@ func UnknownWord(setting, value string, words []string, synonyms Synonyms) error
 	return fmt.Errorf("%s is %q: use %s or %s%s", setting, value, strings.Join(words[:last], ", "), words[last], question)
 }
 
-// Nearest returns the word in words that differs least from word. If none is near, it returns the only
-// one of words of which word is a part, or "". Case does not count, and a hyphen or a space counts as a
-// _.
+// Nearest returns the word in words that differs least from word. If none is near, it returns the word
+// of which word is a part, if there is exactly one, and "" otherwise. Case does not count, and a hyphen
+// or a space counts as a _.
 func Nearest(word string, words []string) string {
 	word = plain(word)
 	best, least, length := "", len(word), utf8.RuneCountInString(word)
@@ -62,8 +62,8 @@ func plain(word string) string {
 // mostTypos is the highest result of typos.
 const mostTypos = 2
 
-// typos returns the longest distance at which two words are near. It is shorter for short words, which
-// are near to many others.
+// typos returns the longest distance at which two words are near. It is shorter for short words,
+// because they differ little from many other words.
 func typos(a, b string) int {
 	switch n := min(len(a), len(b)); {
 	case n < 3:

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxDepth is the highest number of values that a value may be nested in.
+	// maxDepth is the highest depth at which a value may be nested.
 	maxDepth = 32
 
 	// MaxElements is the highest number of elements in an array, and of members in an object. They are
