@@ -75,8 +75,8 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	return c.save(l.plot, "fleet-over-admission.svg")
 }
 
-// batches splits trials into batches of about equal size. Each trial has rate takes per second, and
-// each batch at most most.
+// batches splits trials into batches of about equal size. Each trial makes rate takes per second. A
+// batch makes at most as many as most says.
 func batches(trials []*trial, rate, most float64) [][]*trial {
 	n := math.Ceil(rate * float64(len(trials)) / most)
 	return slices.Collect(slices.Chunk(trials, int(math.Ceil(float64(len(trials))/n))))

@@ -58,7 +58,7 @@ func (f *fleet) connect() error {
 	return nodes.Wait()
 }
 
-// ruleIn returns the copy of r in the zone of the node. It always returns one copy.
+// ruleIn returns the copy of r in the zone of the node, which is made only once.
 func (n *node) ruleIn(r *limiter.Rule) *limiter.Rule {
 	here, found := n.rules.Load(r)
 	if !found {

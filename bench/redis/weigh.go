@@ -35,8 +35,8 @@ func weigh(s *redistest.Server, o options) error {
 	return nil
 }
 
-// weighKeys returns the memory of keys with counts each, in addition to that of an empty Redis. It is
-// in bytes.
+// weighKeys returns the memory, in bytes, of keys that have this many counts each. It leaves out the
+// memory of an empty Redis.
 func weighKeys(s *redistest.Server, store *redisstore.Store, keys, counts int) (bytes int64, err error) {
 	ctx := context.Background()
 	if err := s.Client().FlushAll(ctx).Err(); err != nil {

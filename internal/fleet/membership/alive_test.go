@@ -53,7 +53,7 @@ func TestNodeCount(t *testing.T) {
 // A countStep is an announcement: the numbers of nodes that the answering primaries know, and the
 // number that nodeCount then has.
 type countStep struct {
-	at        int // s
+	at        int // seconds
 	announced []int
 	want      int
 }

@@ -14,7 +14,7 @@ import (
 const Wait = time.Second
 
 const (
-	// At most mostOfKey requests of one key wait, and at most most requests of one table.
+	// mostOfKey is the highest number of waiting requests of a key, and most is that of a table.
 	mostOfKey, most = 1000, 10_000
 
 	// quietFor is the time in which no request of a key waits for reservations of other nodes, after

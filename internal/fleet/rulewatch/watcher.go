@@ -75,9 +75,9 @@ func (w *Watcher) Close() {
 	w.release()
 }
 
-// checkSettings tells once by which settings Redis may lose rules. It waits until the rules are loaded.
-// The returned function ends the check. If the user of Redis may not read the settings, there is no
-// check.
+// checkSettings tells once by which settings Redis may lose rules. It waits until the store has
+// answered for the first time. The returned function ends the check. If the user of Redis may not read
+// the settings, there is no check.
 func (w *Watcher) checkSettings(redis *rulestore.Redis, atRisk func(why, eviction string)) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

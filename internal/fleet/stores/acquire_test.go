@@ -54,7 +54,7 @@ func TestAcquireSharesStoreAndClient(t *testing.T) {
 	const redis = `{"addresses": ["192.0.2.1:6379"], "password": "secret"}`
 	for _, tc := range []struct {
 		name, earlier, later string
-		same                 bool // store
+		same                 bool // both configurations have one store
 		sameCounts           bool
 		clients              int
 	}{

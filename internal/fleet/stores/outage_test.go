@@ -16,8 +16,8 @@ func TestOutageLog(t *testing.T) {
 	for i, step := range []struct {
 		at       time.Duration
 		fails    bool
-		reported bool   // the first failure, or the recovery
-		failures uint64 // on recovery
+		reported bool   // the step begins or ends an outage
+		failures uint64 // of the outage that ends
 	}{
 		{at: 0},
 		{at: time.Second, fails: true, reported: true},

@@ -191,7 +191,7 @@ func (s *splitter) fits(p *part, value string) bool {
 		}
 	}
 	normalize := p.normalize
-	if p.name == "http.request.method" { // in any case, as ToUpper would run for each of many ways
+	if p.name == "http.request.method" { // ToUpper changes no presence, and would run for each way
 		normalize = trim
 	}
 	_, presence := normalize(value)

@@ -13,8 +13,8 @@
 //     lower case without the dot at its end, a method in upper case.
 //   - A key is missing if a placeholder expands to nothing.
 //   - A header or query parameter is ambiguous if it occurs twice, or if programs disagree about
-//     its value. The same holds for cookies, but browsers send ambiguous cookies and no browser
-//     sends ambiguous headers, so they have their own Presence.
+//     its value. A cookie is ambiguous in the same cases. Ambiguous cookies have a Presence of their
+//     own, because browsers send them, and do not send ambiguous headers.
 //   - The client's address counts by prefix, in all its spellings, also in the headers in which
 //     proxies send it. A TLS early data request (0-RTT) has no address yet, because its sender can
 //     write any. A request through a Unix socket has none.

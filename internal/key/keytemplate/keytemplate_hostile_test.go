@@ -32,7 +32,8 @@ func hostileValues() []string {
 		"a\xe0\xc0\x00\x02\x01", "ka\xe0\xc0\x00\x02\x01", "\xe0\xc0\x00\x02\x01", "\x0b\xe0\xc0\x00\x02\x01",
 		long, long + "B", long[1:], "B" + long,
 	}
-	// The digest of a long key, as a value and as a key, and values around the longest key.
+	// The digest of a long key, as a value and as a key, and values whose keys have about the greatest
+	// length.
 	values = append(values, digest("kt"+long), "d"+digest("kt"+long))
 	for n := maxKeyLen - 4; n <= maxKeyLen+2; n++ {
 		values = append(values, strings.Repeat("n", n))

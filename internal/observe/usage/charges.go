@@ -8,7 +8,7 @@ import (
 // Charges count the requests of a zone that are charged after their responses. Known, Capped, Unknown
 // and Refunded count each of them once.
 type Charges struct {
-	Used atomic.Bool // the zone has charged a request after its response
+	Used atomic.Bool // the zone charges requests after their responses, or has done so
 
 	Known    atomic.Uint64 // requests whose response said what it cost
 	Capped   atomic.Uint64 // requests whose response said more than a response may be charged
