@@ -81,6 +81,6 @@ func SVG(width, height vg.Length, figures ...*plot.Plot) []byte {
 	}
 	var out bytes.Buffer
 	_, _ = canvas.WriteTo(&out) // a write to a buffer cannot fail
-	// A browser that lacks the font would use a font with serifs.
+	// Without other fonts, a browser that lacks Liberation Sans would use one with serifs.
 	return bytes.ReplaceAll(out.Bytes(), []byte(":Liberation Sans;"), []byte(":Liberation Sans,Arial,sans-serif;"))
 }

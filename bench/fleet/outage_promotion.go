@@ -109,8 +109,9 @@ func rejects(n *caddy.Process, key string) (bool, error) {
 	return status == 429, err
 }
 
-// enforcing returns the time from the promotion until the fleet enforces its limits, either for clients
-// that use up theirs now, or for clients that have done so in the outage.
+// enforcing returns the time from the promotion until the fleet enforces its limits. It does so when,
+// at inARow consecutive ticks, it rejects the second request of a client: either of a new client, or of a
+// client whose first request came in the outage.
 func (g *gateways) enforcing(trial int, promoted time.Time) (time.Duration, error) {
 	var since time.Duration
 	run := 0

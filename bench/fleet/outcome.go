@@ -13,7 +13,7 @@ type answer struct {
 	at      limiter.Instant // of the decision
 	late    time.Duration   // time from the due instant until the take was made
 	took    time.Duration
-	waited  bool // for the store, even if a lease decided the take then
+	waited  bool // the take waited for the store, even if a lease decided it then
 	source  limiter.Source
 	verdict verdict
 }

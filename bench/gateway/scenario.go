@@ -117,7 +117,7 @@ var highZones = strings.ReplaceAll(threeZones, "limit 1000/1m", "limit 1000000/1
 // of a lease.
 const fewKeys = 100
 
-// comparisons returns the comparisons to measure. They have no variants whose binary is not given.
+// comparisons returns the comparisons to measure. It leaves out variants whose binary is not given.
 func comparisons(o options) []*comparison {
 	within := func(id, where string, keys int, zones, rest string, redis bool, more ...*variant) *comparison {
 		return &comparison{

@@ -22,7 +22,7 @@ func Open(r io.Reader) (*bufio.Reader, error) {
 		return nil, notWhole(err)
 	}
 	const mark = "\uFEFF"
-	if begin, _ := unpacked.Peek(len(mark)); string(begin) == mark { // the first line has the error of Peek, too
+	if begin, _ := unpacked.Peek(len(mark)); string(begin) == mark { // the next read returns the error of Peek
 		_, err = unpacked.Discard(len(mark))
 	}
 	return unpacked, err

@@ -37,7 +37,7 @@ func matched(sets caddyhttp.MatcherSets, h ...caddyhttp.MiddlewareHandler) caddy
 	return caddyhttp.Route{MatcherSets: sets, Handlers: h}
 }
 
-// handle returns a route such as `handle` makes.
+// handle returns a route like those that the directive `handle` makes.
 func handle(sets caddyhttp.MatcherSets, h ...caddyhttp.MiddlewareHandler) caddyhttp.Route {
 	return caddyhttp.Route{Group: "g", MatcherSets: sets, Handlers: handlers{in(route(h...))}}
 }

@@ -45,7 +45,7 @@ func topKey(keys []string, zone string) string {
 	return keys[3][:len(keys[3])-len(end)] + ":" + zone
 }
 
-// noteWanted adds the zones that reply, a part of a reply to an announcement, names as wanted.
+// noteWanted adds the wanted zones that reply names. reply is a part of the reply to an announcement.
 func (m *Member) noteWanted(at int, reply any) {
 	zones, _ := reply.([]any)
 	for _, z := range zones {

@@ -17,11 +17,11 @@ import (
 // A Target says in which store the rules of a configuration are. It has not connected to the store.
 type Target struct {
 	id       string         // equal for equal stores; has no secrets
-	name     string         // of the kind of the store
+	name     string         // name of the kind of the store
 	redis    *stores.Target // nil if the rules are not in Redis
 	open     func(*Watcher, Observer) rules.Store
 	storage  certmagic.Storage // the storage of this configuration
-	copyName string            // of the copy of the rules in storage, whatever the password; "" if the store is storage
+	copyName string            // name of the copy of the rules in storage; "" if the store itself is storage
 	durable  bool              // the store does not lose data by itself
 }
 

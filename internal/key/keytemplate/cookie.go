@@ -44,8 +44,8 @@ type cookieScan struct {
 
 // addHeader adds a Cookie header. It splits the header into cookies at semicolons, and sets unclear if
 // another server may find the name elsewhere. Some servers also split at commas, spaces and tabs. For
-// some, a name begins after any byte that cannot be in a name, or a value in quotes goes on to the next
-// quote.
+// some servers, a name begins after any byte that cannot be in a name, and for some, a value in quotes
+// goes on to the next quote.
 func (s *cookieScan) addHeader(line string) {
 	for i := 0; i < len(line); i++ {
 		if line[i] == ';' { // an empty cookie

@@ -1,6 +1,6 @@
-// Package journal remembers what has happened to a zone and its keys on this node, and what no version
-// of the rules shows: first rejections, changes of the tier of a key, and reloads. Its memory is
-// bounded, whatever clients send.
+// Package journal remembers what has happened to a zone and its keys on this node: first rejections,
+// changes of the tier of a key, and reloads. No version of the rules shows these. The memory of a
+// journal is bounded, whatever clients send.
 package journal
 
 import (

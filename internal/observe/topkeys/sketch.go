@@ -21,7 +21,7 @@ const perSketch = 32
 // sketch.events.
 type counter struct {
 	before       uint64 // events of the generation before
-	errors       uint64 // how many of its events may be those of other keys
+	errors       uint64 // number of the counted events that may be events of other keys
 	errorsBefore uint64
 	rule         uint32
 	limit        uint32 // of the newest take

@@ -22,7 +22,7 @@ type Charges struct {
 	loggedCapped atomic.Int64 // Unix time at which LogsCapped was true last
 }
 
-// LogsCapped reports whether a capped charge at now is to be logged: one charge in a minute is.
+// LogsCapped reports whether a capped charge at now is to be logged. It returns true at most once a minute.
 func (c *Charges) LogsCapped(now time.Time) bool {
 	last := c.loggedCapped.Load()
 	return now.Unix()-last >= 60 && c.loggedCapped.CompareAndSwap(last, now.Unix())

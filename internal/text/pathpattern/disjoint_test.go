@@ -24,8 +24,8 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
-// TestDisjointIsCertain looks for disjoint patterns, and for a path that Caddy's matchers of both
-// match.
+// TestDisjointIsCertain looks for two patterns that are reported as disjoint, and for a path that matches
+// both in Caddy.
 func TestDisjointIsCertain(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	word := func(letters string) string {

@@ -10,7 +10,7 @@ import (
 // A ReadingSet is a set of readings of a path, by their indexes. The first reading is the one of Caddy.
 type ReadingSet uint16
 
-// FirstReading is the set of the first reading.
+// FirstReading is the set with only the first reading.
 const FirstReading ReadingSet = 1
 
 var _ = [1]struct{}{}[pathreading.Most>>4] // does not compile if a ReadingSet has too few bits
