@@ -27,7 +27,7 @@ type outcome struct {
 	takes, failed int
 	waited        int   // takes that waited for the store
 	local         int   // takes that were decided on the node
-	requests      int64 // to the store
+	requests      int64 // requests to the store
 	latencies     []time.Duration
 }
 

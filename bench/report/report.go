@@ -86,8 +86,8 @@ func (s Series) Spread(format, unit string) string {
 	return fmt.Sprintf(format+unit+" ("+format+" to "+format+")", s.Median(), floats.Min(s), floats.Max(s))
 }
 
-// Quantile returns the lowest of sorted that at least a fraction q of the values does not exceed. It
-// returns 0 if sorted is empty.
+// Quantile returns the lowest value of sorted such that at least a fraction q of the values are not
+// higher. It returns 0 if sorted is empty.
 func Quantile[T ~float64 | ~int64](q float64, sorted []T) T {
 	if len(sorted) == 0 {
 		return 0

@@ -18,7 +18,7 @@ import (
 type Block struct {
 	Of         string // what the block belongs to, for error texts
 	Lines      map[string]Line
-	Other      *Line // reads lines with other first words, as its first argument; nil if they are errors
+	Other      *Line // reads lines with other first words, and gets the first word as an argument; nil if they are errors
 	Optional   bool  // the block may be left out
 	MayBeEmpty bool  // the block may be empty
 

@@ -9,8 +9,8 @@ import (
 type nodeCount struct {
 	nodes int
 
-	// These are set while the primaries announce fewer than nodes: the instant since when, and the
-	// highest number announced since then.
+	// While the primaries announce fewer than nodes, these are the instant at which they began to, and
+	// the highest number announced since then.
 	fewerSince time.Time
 	fewer      int
 }

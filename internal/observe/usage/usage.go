@@ -37,7 +37,7 @@ type Zone struct {
 	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing sets
 	Comparisons  Comparisons
 	Waits        Waits
-	Asked        Durations // how long the decisions took for which Redis was asked
+	Asked        Durations // durations of the decisions for which Redis was asked
 	Charges      Charges
 
 	Concurrent         atomic.Bool   // the zone limits requests at once, or has done so
