@@ -1,15 +1,15 @@
-// Package bench measures the counts in memory, and the leases of a node, beside other limiters and
-// beside the least that any limiter can cost. It is a module of its own so that users of the plugin
-// do not download its peers.
+// Package bench compares the speed of the counts in memory, and of the leases of a node, with that of
+// other limiters, and with the least that any limiter can cost. It is a module of its own, so users of
+// the plugin do not download the other limiters.
 //
-// Every implementation takes from the same keys in the same orders: uniform, where every key is as
-// frequent as any other, and zipf, where few keys make most requests, as clients do. No order is
-// the one in which the keys were first seen, so memory is as cold in the processor's caches as
-// clients make it.
+// All implementations take from equal keys in equal orders. In the order uniform, all keys are equally
+// frequent. In the order zipf, few keys make most requests, as clients do. No order is the one in which
+// the keys were first used, so the memory is as cold in the caches of the processor as with real
+// clients.
 //
-// Every implementation reads the clock that it needs for each take, as a server must: go-limiter
-// and leases the one that is never set, the others both. The cost of that alone is measured too.
-// Limits are out of reach: all takes are admitted.
+// For each take, each implementation reads the clock that it needs, as a server must. go-limiter and
+// leases read the monotonic clock, and the others read both clocks. The cost of reading the clocks is
+// also measured alone. Limits are out of reach, so all takes are admitted.
 package bench
 
 import (
@@ -35,8 +35,8 @@ const (
 	events = 1_000_000_000 // per minute and key
 )
 
-// An impl counts in one way. The function that open returns makes, for each goroutine, a function
-// that takes one event of key and reports whether it was admitted.
+// An impl is one way to count. open returns a function that each goroutine calls once. That function
+// returns a function that takes one event of key, and reports whether it was admitted.
 type impl struct {
 	name string
 	open func(b *testing.B) func() (take func(key string) bool)
@@ -107,8 +107,8 @@ func parallel(b *testing.B, open func() func(string) bool, order []string) {
 	})
 }
 
-// uniform returns every key once. Keys are copied here and in zipf, so that reading the next one is
-// as cheap as reading it from a request that has just arrived.
+// uniform returns every key once, in random order. uniform and zipf copy the keys, so that reading the
+// next key is as cheap as reading it from a request that has just arrived.
 func uniform(known []string) []string {
 	order := make([]string, len(known))
 	for i, n := range rand.New(rand.NewPCG(1, 2)).Perm(len(known)) {
@@ -120,7 +120,7 @@ func uniform(known []string) []string {
 // zipf returns keys whose frequency falls with the power 1.1 of their rank.
 func zipf(known []string) []string {
 	r := rand.New(rand.NewPCG(3, 4))
-	ranked := uniform(known) // ranks are independent of the place in memory
+	ranked := uniform(known) // ranks do not depend on the place in memory
 	z := rand.NewZipf(r, 1.1, 1, uint64(len(known)-1))
 	order := make([]string, 4*len(known))
 	for i := range order {
@@ -139,7 +139,7 @@ func allKeys() []string {
 
 var begun = time.Now()
 
-// openClock only reads the clock that is never set.
+// openClock only reads the monotonic clock.
 func openClock(*testing.B) func() func(string) bool {
 	return func() func(string) bool {
 		return func(string) bool { return time.Since(begun) > 0 }
@@ -153,8 +153,8 @@ func openClocks(*testing.B) func() func(string) bool {
 	}
 }
 
-// openMap does the least that a limiter can do: it finds the key's counter in a map that never
-// changes, reads the clock that is never set, and adds one. It limits nothing.
+// openMap does the least that a limiter can do: it finds the counter of the key in a map that never
+// changes, reads the monotonic clock, and adds one. It limits nothing.
 func openMap(*testing.B) func() func(string) bool {
 	counts := make(map[string]*atomic.Int64, keys)
 	for _, k := range allKeys() {
@@ -175,7 +175,7 @@ func openFleetlimit(kind limiter.Kind) func(*testing.B) func() func(string) bool
 	}
 }
 
-// openLeases decides from leases, as a node of a fleet does most of the time.
+// openLeases decides by leases, as a node of a fleet does most of the time.
 func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	return func(b *testing.B) func() func(string) bool {
 		store := lease.New(plenty{}, lease.Options{})
@@ -184,7 +184,8 @@ func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	}
 }
 
-// plenty grants more than is spent here, for longer than it takes.
+// plenty is a lender that grants more events than a benchmark spends, for longer than the benchmark
+// runs.
 type plenty struct{ limiter.Lender }
 
 func (plenty) Refusal([]byte) error { return nil }
@@ -240,8 +241,8 @@ func openGoLimiter(b *testing.B) func() func(string) bool {
 	}
 }
 
-// openTimeRate keeps one x/time/rate.Limiter per key in a map under a read-write lock. Servers use
-// the package in this way, as it has no keys of its own. Nothing is ever evicted.
+// openTimeRate keeps one x/time/rate.Limiter per key, in a map with a read-write lock. The package has
+// no keys of its own, so this is how servers use it. It never evicts a key.
 func openTimeRate(*testing.B) func() func(string) bool {
 	var mu sync.RWMutex
 	limiters := make(map[string]*rate.Limiter, keys)

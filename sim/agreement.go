@@ -1,11 +1,12 @@
 package sim
 
-// An Agreement compares decisions with those that a log says the gateway has made.
+// An Agreement compares the decisions of a zone with those that a log says the gateway has made.
 type Agreement struct {
-	Decisions int64 `json:"decisions"` // that the log has
+	Decisions int64 `json:"decisions"` // decisions of the gateway in the log
 	Equal     int64 `json:"equal"`
 
-	// OffByMinute is by how many requests the rejections of each minute differ, added up.
+	// OffByMinute is the sum, over all minutes, of the difference between the two numbers of rejections
+	// in a minute.
 	OffByMinute int64 `json:"off_by_minute"`
 
 	minute     int64
@@ -14,7 +15,7 @@ type Agreement struct {
 
 const minute = 60_000_000 // µs
 
-// add adds a decision of a request.
+// add compares the decision ok of the zone with what r says.
 func (a *Agreement) add(r Request, ok bool) {
 	if r.Said == Unsaid {
 		return

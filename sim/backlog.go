@@ -6,13 +6,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A backlog finds the least burst of a token bucket at one rate: the most that the bucket would ever
-// lack if it admitted everything. After each request it lacks what it lacked before, less the refill
-// and at least nothing, and the cost of the request. Queueing theory calls this Lindley's recursion.
+// A backlog finds the least burst of a token bucket at one rate: the highest number of events that the
+// bucket would lack if it admitted all requests. At each request, that number falls by the refill, but
+// not below 0, and then grows by the cost of the request. In queueing theory, this is Lindley's
+// recursion.
 type backlog struct {
 	at    int64
-	lacks int64 // whole events, rounded up
-	part  int64 // of the next one that has accrued, in 1/per events; 0 if lacks is
+	lacks int64 // events, rounded up
+	part  int64 // accrued part of the next event, in 1/per events; 0 if lacks is 0
 	least int64
 }
 

@@ -2,12 +2,13 @@ package sim
 
 import "slices"
 
-// mostBursts is how many times its events a limit's burst is at most, if one is suggested: a larger
-// one admits for long what the rate does not.
+// mostBursts is the highest ratio of a suggested burst to the limit's events. A larger burst admits for
+// a long time what the rate does not admit.
 const mostBursts = 10
 
 // withBurst returns the limit in force with the least burst under which it rejects no more keys than a
-// recommended limit may, nil if the limit is enough itself, or a burst is not.
+// recommended limit may. It returns nil if the limit needs no burst, or if no burst up to mostBursts is
+// enough.
 func (s *Study) withBurst(recommended *Limit) *Limit {
 	if s.suggested == nil || recommended != nil && recommended.Events <= s.rule.Limit.Events {
 		return nil

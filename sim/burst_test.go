@@ -7,18 +7,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A key sends n requests at once every two minutes, under a limit of 10 per minute.
+// Two keys send bursts every two minutes, one of n requests and one of twice as many, under a limit of
+// 10 per minute.
 func TestSuggestedBurst(t *testing.T) {
 	for _, tc := range []struct {
 		n       int
-		burst   int64 // of the limit; 0: none
+		burst   int64 // of the limit; 0 if it has none
 		suggest bool
-		want    int64 // 0: nothing is suggested
+		want    int64 // 0 if no burst is suggested
 	}{
 		{n: 15, suggest: true, want: 15},
 		{n: 10, suggest: true},           // the limit is enough
 		{n: 500, suggest: true},          // no burst is enough
-		{n: 15, suggest: true, burst: 5}, // the limit has one
+		{n: 15, suggest: true, burst: 5}, // the limit has a burst
 		{n: 15},
 	} {
 		s, err := New(Options{
@@ -32,7 +33,7 @@ func TestSuggestedBurst(t *testing.T) {
 			for range tc.n {
 				s.Add(Request{At: (1 + 120*i) * 1_000_000, Key: 0, Cost: 1})
 			}
-			for range 2 * tc.n { // of few keys, the one that needs most is rejected
+			for range 2 * tc.n { // the key that needs most may be rejected
 				s.Add(Request{At: (1 + 120*i) * 1_000_000, Key: 1, Cost: 1})
 			}
 		}

@@ -8,19 +8,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Clients are what clients do when a request is rejected. A trace tells what they did under the limits
-// of its day, and not what they would do under others.
+// Clients say what clients do when a request is rejected. A trace tells what they did under the limits
+// of its day, but not what they would do under other limits.
 type Clients uint8
 
 const (
-	// OpenClients send the requests of the trace, whatever is decided.
+	// OpenClients send the requests of the trace, whether the requests are rejected or not.
 	OpenClients Clients = iota
 
-	// RetryAfterClients send a rejected request again when the response says: after Retry-After, which
-	// is in whole seconds, at most maxRetries times.
+	// RetryAfterClients send a rejected request again at the instant that Retry-After gives in whole
+	// seconds. They do so at most maxRetries times.
 	RetryAfterClients
 
-	// HammeringClients send it again every hammerEvery, at most maxHammer times.
+	// HammeringClients send a rejected request again every hammerEvery, at most maxHammer times.
 	HammeringClients
 )
 
@@ -35,7 +35,7 @@ var clientNames = [...]string{"open", "retry-after", "hammer"}
 // String returns the name of the behaviour.
 func (c Clients) String() string { return clientNames[c] }
 
-// ParseClients parses the name of a behaviour; "" is open.
+// ParseClients parses the name of a behaviour. "" is OpenClients.
 func ParseClients(name string) (Clients, error) {
 	if c := slices.Index(clientNames[:], cmp.Or(name, "open")); c >= 0 {
 		return Clients(c), nil
@@ -43,25 +43,27 @@ func ParseClients(name string) (Clients, error) {
 	return 0, fmt.Errorf("%q is nothing that clients do: use open, retry-after or hammer", name)
 }
 
-// Retries are the requests that clients send again after rejections.
+// Retries count the requests that clients send again after rejections.
 type Retries struct {
 	Sent   int64 `json:"sent"`
-	Served int64 `json:"served"`    // requests that were admitted after a rejection
-	GaveUp int64 `json:"gave_up"`   // requests that were never admitted
-	Most   int   `json:"most_open"` // that waited at a time to be sent again
+	Served int64 `json:"served"`    // requests of the trace that were admitted after a rejection
+	GaveUp int64 `json:"gave_up"`   // requests of the trace that were never admitted
+	Most   int   `json:"most_open"` // highest number of requests that waited to be sent again
 }
 
-// A reacting replays requests of clients that react.
+// A reacting has the rejected requests that clients send again.
 type reacting struct {
 	clients Clients
-	waiting RequestQueue[int] // to be sent again, with how often they were sent again before
+	waiting RequestQueue[int] // to be sent again; with each, how often it was sent again before
 	sum     Retries
 }
 
-// maxWaiting bounds the requests that wait to be sent again. What comes beyond gives up.
+// maxWaiting is the highest number of requests that wait to be sent again. Further rejected requests
+// give up.
 const maxWaiting = 1 << 20
 
-// again has a rejected request sent again, or given up.
+// again has a rejected request sent again later, or gives it up. tries is how often it was sent again
+// before.
 func (c *reacting) again(r Request, tries int, d *limiter.Decision) {
 	switch {
 	case c.clients == RetryAfterClients && tries < maxRetries && d.RetryAt != limiter.Never:
@@ -83,7 +85,7 @@ func (c *reacting) again(r Request, tries int, d *limiter.Decision) {
 	c.sum.Most = max(c.sum.Most, c.waiting.Len())
 }
 
-// react decides a request by p, after those that are sent again until then. seen is told of each
+// react decides r, after the requests that clients send again before it. It calls seen for each
 // decision.
 func (p *Replay) react(r Request, seen func(Request, limiter.Decision)) {
 	if p.clients == nil {
@@ -98,7 +100,7 @@ func (p *Replay) react(r Request, seen func(Request, limiter.Decision)) {
 	}
 }
 
-// sendAgain decides the requests that are sent again until an instant.
+// sendAgain decides the requests that clients send again up to an instant.
 func (p *Replay) sendAgain(until limiter.Instant, seen func(Request, limiter.Decision)) {
 	if p.clients == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestClients has ten requests at once under a limit of two in ten seconds.
+// TestClients has requests come at once under a limit of two in ten seconds.
 func TestClients(t *testing.T) {
 	rule := limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: limiter.SlidingWindowLog}, Limit: limiter.Limit{Events: 2, Window: 10 * time.Second},
@@ -22,9 +22,9 @@ func TestClients(t *testing.T) {
 		last     time.Duration // of the last rejection
 	}{
 		{OpenClients, 10, Retries{}, 8, 0},
-		// Two are served in each ten seconds: eight wait, then six, four and two.
+		// Two are served in each ten seconds, so eight wait first, then six, four and two.
 		{RetryAfterClients, 10, Retries{Sent: 20, Served: 8, Most: 8}, 20, 30 * time.Second},
-		// The last two of fourteen are rejected six times.
+		// The last two of fourteen are rejected six times each.
 		{RetryAfterClients, 14, Retries{Sent: 40, Served: 10, GaveUp: 2, Most: 12}, 42, 50 * time.Second},
 		{HammeringClients, 3, Retries{Sent: 20, GaveUp: 1, Most: 1}, 21, 2 * time.Second},
 	} {

@@ -2,7 +2,8 @@ package sim
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A comparison replays a trace under several algorithms, and a sliding window log, which is exact.
+// A comparison replays a trace under several algorithms, and under a sliding window log, which is
+// exact.
 type comparison struct {
 	exact *Replay
 	all   []compared
@@ -11,8 +12,8 @@ type comparison struct {
 // A compared is one algorithm of a comparison.
 type compared struct {
 	*Replay
-	differs int64       // decisions that are not those of the exact log
-	windows []windowSum // admitted events of each key
+	differs int64       // number of decisions that differ from those of the exact log
+	windows []windowSum // of the admitted events, by key
 }
 
 func newComparison(l limiter.Limit, algorithms []limiter.Algorithm) (comparison, error) {
@@ -57,7 +58,7 @@ func (c *comparison) take(r Request) {
 	}
 }
 
-// excess returns how many events above the limit a window of one key had at worst.
+// excess returns the highest number of events above the limit in any window of a key.
 func (c *compared) excess() int64 {
 	most := int64(0)
 	for i := range c.windows {
@@ -66,7 +67,7 @@ func (c *compared) excess() int64 {
 	return max(0, most-c.rule.Limit.Events)
 }
 
-// bytesPerKey returns how much memory the counts take, per key.
+// bytesPerKey returns the memory of the counts, in bytes per key.
 func (c *compared) bytesPerKey() float64 {
 	if size := c.rule.Algorithm.StateSize(); size > 0 {
 		return float64(8 * size)

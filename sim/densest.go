@@ -6,12 +6,12 @@ import "math/bits"
 // requests from the ith to the jth, which cost S and take the time d, all pass if S <= L + L*d/window.
 // So L is the largest S*window/(window+d) of all i < j, rounded up.
 //
-// That is the steepest line from a point (arrival of i - window, cost before i) to the point (arrival
-// of j, cost up to j). The points from which a later line can be steeper than the steepest so far are
-// on the lower convex hull of all points, from the last edge on that is not steeper than it. They are
-// few: requests since the bucket was full last.
+// So L/window is the slope of the steepest line from a point (arrival of i - window, cost before i) to
+// a point (arrival of j, cost up to j). Only starts on the lower convex hull of all starts can have a
+// line that is steeper than the steepest one so far, and only those behind the last edge that is not
+// steeper than that line. These are few: about the requests since the bucket was full last.
 type densest struct {
-	hull  []point // starts of lines, convex from below
+	hull  []point // the starts of lines, on a hull that is convex from below
 	total int64
 	least int64
 }
@@ -36,7 +36,8 @@ func (d *densest) add(at, cost, window int64) {
 	d.total += cost
 	end := point{at, d.total}
 
-	// Lines from earlier requests. The best start is where the hull stops being less steep than the line.
+	// Lines from earlier requests. The steepest one starts where the hull begins to be steeper than the
+	// line.
 	for len(d.hull) > 1 && !d.hull[0].slopeTo(d.hull[1]).steeper(slope{d.least, window}) {
 		d.hull = d.hull[1:]
 	}
@@ -53,7 +54,7 @@ func (d *densest) add(at, cost, window int64) {
 	// The point of this request becomes a start.
 	start := point{at - window, before}
 	if n := len(d.hull); n > 0 && d.hull[n-1].x == start.x {
-		return // the start of an earlier request of the same instant is lower
+		return // an earlier request at this instant has a lower start
 	}
 	for n := len(d.hull); n > 1 && !d.hull[n-2].slopeTo(start).steeper(d.hull[n-2].slopeTo(d.hull[n-1])); n-- {
 		d.hull = d.hull[:n-1]

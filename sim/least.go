@@ -2,33 +2,33 @@ package sim
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A leastLimits finds the least limit that never rejects a key, for each key in one pass. The limit
-// is a number of events per window, and a bucket's burst is as large.
+// A leastLimits finds the least limit that never rejects a key, for all keys in one pass. A limit is a
+// number of events per window. The burst of a token bucket is equal to that number.
 //
-// A request that costs more than a limit counts as the limit, as in the gateway. So a key that has
-// such requests may have a lower least limit under a token bucket than the one that is found. All
-// others are exact.
+// As in the gateway, a request that costs more than the limit counts as the limit. For a key with such
+// requests, the limit that is found for a token bucket may be too high. All other limits are exact.
 type leastLimits struct {
 	kind    limiter.Kind
 	window  int64 // µs
 	sums    []windowSum
 	buckets []densest
-	rule    *limiter.Rule // of a search for bursts
+	rule    *limiter.Rule // of a search for bursts; nil otherwise
 	bursts  []backlog
 }
 
-// leastLimitsOf returns one for limits of this kind of algorithm. window is the length of a window,
-// in µs. ok is false for sliding window counters, whose least limits are not found in one pass.
+// leastLimitsOf returns a search for the least limits of an algorithm. window is the length of a
+// window, in µs. ok is false for sliding window counters, whose least limits cannot be found in one
+// pass.
 func leastLimitsOf(kind limiter.Kind, window int64) (l *leastLimits, ok bool) {
 	return &leastLimits{kind: kind, window: window}, kind != limiter.SlidingWindow
 }
 
-// leastBurstsOf returns one of bursts: the least burst of a token bucket at the rate of r.
+// leastBurstsOf returns a search for the least bursts of a token bucket at the rate of r.
 func leastBurstsOf(r *limiter.Rule) *leastLimits {
 	return &leastLimits{kind: limiter.TokenBucket, rule: r}
 }
 
-// add takes the next request into account.
+// add adds the next request.
 func (l *leastLimits) add(r Request) {
 	now := int64(r.At)
 	switch {
@@ -43,7 +43,7 @@ func (l *leastLimits) add(r Request) {
 	}
 }
 
-// limits returns the least limit of each key, by the keys' numbers.
+// limits returns the least limit of each key, by the numbers of the keys.
 func (l *leastLimits) limits() []int64 {
 	limits := make([]int64, 0, len(l.buckets)+len(l.sums)+len(l.bursts))
 	for i := range l.buckets {
@@ -58,18 +58,18 @@ func (l *leastLimits) limits() []int64 {
 	return limits
 }
 
-// A windowSum finds the largest sum of costs in any window: what a log or a fixed window has to
-// admit. A request alone in its window is admitted by any limit.
+// A windowSum finds the highest sum of costs in any window, which is the limit that a log or a fixed
+// window needs. Any limit admits a request that is alone in its window.
 type windowSum struct {
-	instants []int64 // of the requests in the window that ends with the newest one; the first is at first
-	costs    []int64 // of the same requests; nil while all are 1
+	instants []int64 // of the requests; those before the index first have left the window
+	costs    []int64 // of the requests; nil while all costs are 1
 	first    int
 	sum      int64
 	most     int64
-	longest  int // the most requests in a window
+	longest  int // the highest number of requests in a window
 }
 
-// cost returns the cost of the ith request.
+// cost returns the cost of request i.
 func (w *windowSum) cost(i int) int64 {
 	if w.costs == nil {
 		return 1
@@ -77,7 +77,7 @@ func (w *windowSum) cost(i int) int64 {
 	return w.costs[i]
 }
 
-// add adds a request. Its window begins at start.
+// add adds a request. start is the beginning of its window.
 func (w *windowSum) add(at, cost, start int64) {
 	for w.first < len(w.instants) && w.instants[w.first] < start {
 		w.sum -= w.cost(w.first)

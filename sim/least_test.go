@@ -8,7 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// randomTrace returns requests of one key: bursts, pauses, steady stretches and requests at once.
+// randomTrace returns requests of one key: bursts, pauses, requests at a steady rate, and requests at
+// one instant.
 func randomTrace(rng *rand.Rand, cost int64) []Request {
 	now := limiter.Instant(1_700_000_000_000_000 + rng.Int64N(60_000_000))
 	requests := make([]Request, 1+rng.IntN(80))
@@ -44,7 +45,7 @@ func admitsAll(t *testing.T, kind limiter.Kind, events int64, window time.Durati
 	return replay.Rejected == 0
 }
 
-// TestLeast compares the least limits with a replay of each limit.
+// TestLeast compares each least limit with replays of all lower limits.
 func TestLeast(t *testing.T) {
 	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.FixedWindow} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -2,9 +2,9 @@ package sim
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A RequestQueue has requests in the order of their instants, and those of one instant in the order
-// in which they came, each with more that is known of it. It is a binary heap: that of the standard
-// library would allocate for each request. The zero value is empty.
+// A RequestQueue has requests in the order of their instants, each with a value of type More. Requests
+// at one instant are in the order in which they were pushed. It is a binary heap, because that of the
+// standard library allocates for each request. The zero value is empty.
 type RequestQueue[More any] struct {
 	heap []queued[More]
 	came int64
@@ -20,10 +20,10 @@ func (q *queued[More]) before(other *queued[More]) bool {
 	return q.At < other.At || q.At == other.At && q.order < other.order
 }
 
-// Len returns how many requests are in q.
+// Len returns the number of requests in q.
 func (q *RequestQueue[More]) Len() int { return len(q.heap) }
 
-// First returns the instant of the first request. There must be one.
+// First returns the instant of the first request. q must not be empty.
 func (q *RequestQueue[More]) First() limiter.Instant { return q.heap[0].At }
 
 // Push adds a request.
@@ -41,7 +41,7 @@ func (q *RequestQueue[More]) Push(r Request, more More) {
 	}
 }
 
-// Pop removes the first request. There must be one.
+// Pop removes and returns the first request. q must not be empty.
 func (q *RequestQueue[More]) Pop() (Request, More) {
 	all, last := q.heap, len(q.heap)-1
 	first := all[0]

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRequestQueue takes requests out in the order of their instants, and those of one as they
-// came.
+// TestRequestQueue pops requests in the order of their instants, and requests at one instant in the
+// order in which they were pushed.
 func TestRequestQueue(t *testing.T) {
 	var q RequestQueue[int64]
 	var want []int64

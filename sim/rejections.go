@@ -16,22 +16,22 @@ type KeyOutcome struct {
 	First    time.Time `json:"first_rejection"`
 	Last     time.Time `json:"last_rejection"`
 
-	// Longest is the longest time, in seconds, from a rejection to another one without an admitted
-	// request in between.
+	// Longest is the longest time, in seconds, between two rejections without an admitted request
+	// between them.
 	Longest float64 `json:"longest_seconds"`
 
-	// Least is the least limit that never rejects the key, 0 if it is not known.
+	// Least is the least limit that never rejects the key. It is 0 if it is not known.
 	Least int64 `json:"least_limit,omitempty"`
 }
 
-// A rejections keeps who was rejected, when and how often.
+// rejections have the number of rejections of each key, and their times.
 type rejections struct{ keys []keyRejections }
 
 type keyRejections struct {
 	requests, rejected int64
-	first, last        limiter.Instant // rejections
-	since              limiter.Instant // the first one after the last admitted request; 0 if there is none
-	longest            int64           // µs, see KeyOutcome
+	first, last        limiter.Instant // of the rejections
+	since              limiter.Instant // the first rejection since the last admitted request; 0 if there is none
+	longest            int64           // KeyOutcome.Longest, in µs
 }
 
 func (k *rejections) add(r Request, ok bool) {
@@ -52,7 +52,8 @@ func (k *rejections) add(r Request, ok bool) {
 	key.longest = max(key.longest, int64(r.At-key.since))
 }
 
-// most returns the keys that are rejected most, the one that is rejected first in front.
+// most returns at most top keys, those with the most rejections, in the order of their first
+// rejections.
 func (k *rejections) most(top int) []Key {
 	var hit []Key
 	for i := range k.keys {
@@ -68,7 +69,8 @@ func (k *rejections) most(top int) []Key {
 	return hit
 }
 
-// outcomes describes keys. least are their least limits, if they are known.
+// outcomes returns the outcomes of keys. least has the least limits of all keys, or is nil if they are
+// not known.
 func (k *rejections) outcomes(hit []Key, name func(Key) string, least []int64) []KeyOutcome {
 	outcomes := make([]KeyOutcome, 0, len(hit))
 	for _, n := range hit {

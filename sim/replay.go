@@ -2,28 +2,28 @@ package sim
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A Replay decides requests by one rule, as a single gateway that counts in memory does.
+// A Replay decides requests by one rule, like a single gateway that counts in memory.
 type Replay struct {
 	rule    *limiter.Rule
-	numbers []int64         // the States of the keys, one after the other
-	logs    []limiter.Count // the counts of the keys, under an algorithm whose counts grow
-	clients *reacting       // nil if they do not react
+	numbers []int64         // the states of all keys, one after the other
+	logs    []limiter.Count // by key, if the counts of the algorithm grow
+	clients *reacting       // nil if clients do not react to rejections
 
 	Sum
 }
 
-// A Sum is what became of requests.
+// A Sum counts decisions.
 type Sum struct {
 	Admitted, Rejected int64 // requests
 	KeysRejected       int   // keys of which at least one request was rejected
 
-	rejected []bool // by key: whether a request was
+	rejected []bool // by key: whether a request was rejected
 }
 
 // NewReplay returns a replay of requests by a rule.
 func NewReplay(r *limiter.Rule) *Replay { return &Replay{rule: r} }
 
-// withClients has clients react to rejections.
+// withClients has clients react to rejections as c says. It returns p.
 func (p *Replay) withClients(c Clients) *Replay {
 	if c != OpenClients {
 		p.clients = &reacting{clients: c}
@@ -31,8 +31,8 @@ func (p *Replay) withClients(c Clients) *Replay {
 	return p
 }
 
-// Take decides the next request. A cost above what can be taken at once counts as that, as in the
-// gateway.
+// Take decides the next request. As in the gateway, a cost above what can be taken at once counts as
+// that.
 func (p *Replay) Take(r Request) limiter.Decision {
 	cost := min(r.Cost, p.rule.Capacity())
 	var d limiter.Decision
@@ -45,7 +45,7 @@ func (p *Replay) Take(r Request) limiter.Decision {
 	return d
 }
 
-// state returns the count of a key that has size numbers.
+// state returns the count of a key, which has size numbers.
 func (p *Replay) state(k Key, size int) limiter.State {
 	if need := (int(k) + 1) * size; need > len(p.numbers) {
 		p.numbers = append(p.numbers, make([]int64, need-len(p.numbers))...)
@@ -53,7 +53,7 @@ func (p *Replay) state(k Key, size int) limiter.State {
 	return limiter.State(p.numbers[int(k)*size:][:size])
 }
 
-// log returns the count of a key that grows.
+// log returns the count of a key under an algorithm whose counts grow.
 func (p *Replay) log(k Key) limiter.Count {
 	c := at(&p.logs, k)
 	if *c == nil {

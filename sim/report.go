@@ -10,13 +10,13 @@ import (
 // A Report says whom a limit would have rejected.
 type Report struct {
 	Trace      TraceSummary `json:"trace"`
-	Clients    string       `json:"clients"` // what they do when they are rejected
+	Clients    string       `json:"clients"` // what clients do when they are rejected
 	Limit      Limit        `json:"limit"`
 	Curve      []Outcome    `json:"curve"`
-	KeyCurve   []KeyPoint   `json:"key_curve,omitempty"` // all least limits, exact
+	KeyCurve   []KeyPoint   `json:"key_curve,omitempty"` // the exact least limits of all keys
 	Touches    []Touch      `json:"touches"`
 	Recommends *Limit       `json:"recommended,omitempty"`
-	Burst      *Limit       `json:"with_burst,omitempty"` // the limit with a burst, if that is enough
+	Burst      *Limit       `json:"with_burst,omitempty"` // the limit with a burst, if a burst is enough
 	Keys       []KeyOutcome `json:"keys"`
 	Worst      *Minute      `json:"worst_minute,omitempty"`
 	Minutes    []Minute     `json:"minutes"`
@@ -39,7 +39,7 @@ type Limit struct {
 	Algorithm     string  `json:"algorithm"`
 }
 
-// An Outcome is what a limit does to a trace.
+// An Outcome is what a limit does to the requests of a trace.
 type Outcome struct {
 	Limit            Limit   `json:"limit"`
 	InForce          bool    `json:"in_force,omitempty"`
@@ -48,24 +48,24 @@ type Outcome struct {
 	RequestsShare    float64 `json:"requests_share"`
 	KeysShare        float64 `json:"keys_share"`
 
-	// Retries are what clients that react send besides the requests of the trace. Their rejections are
-	// among the rejected requests.
+	// Retries counts the requests that clients send again, if they react. Their rejections are also in
+	// RequestsRejected.
 	Retries *Retries `json:"retries,omitempty"`
 }
 
-// An Algorithm is what an algorithm does under the limit in force.
+// An Algorithm is what an algorithm does with the limit in force.
 type Algorithm struct {
 	Name        string  `json:"name"`
 	SubWindows  int     `json:"subwindows,omitempty"`
 	Admitted    int64   `json:"admitted"`
 	Rejected    int64   `json:"rejected"`
 	Differs     int64   `json:"differs_from_exact"` // requests that an exact log decides otherwise
-	Excess      int64   `json:"worst_excess"`       // events above the limit in any window
+	Excess      int64   `json:"worst_excess"`       // the highest number of events above the limit in a window
 	BytesPerKey float64 `json:"bytes_per_key"`
 }
 
-// Report returns what the study has found. At most top keys are listed, those that are rejected
-// most first. name returns what to call a key.
+// Report returns the result of the study. It lists at most top keys, those with the most rejections.
+// name returns the name of a key.
 func (s *Study) Report(top int, name func(Key) string) *Report {
 	s.end()
 	r := &Report{
@@ -111,7 +111,7 @@ func (s *Study) Report(top int, name func(Key) string) *Report {
 	return r
 }
 
-// Studied returns what the limit does that is looked at most closely.
+// Studied returns the outcome of the limit under study.
 func (r *Report) Studied() *Outcome {
 	return &r.Curve[slices.IndexFunc(r.Curve, func(o Outcome) bool { return o.Limit == r.Limit })]
 }

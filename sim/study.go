@@ -8,31 +8,32 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Options say what a [Study] tries.
+// Options say which limits a [Study] tries.
 type Options struct {
-	// Rule is the algorithm and the limit that are looked at most closely.
+	// Rule has the algorithm and the limit under study.
 	Rule limiter.Rule
 
-	// Candidates are further limits of the same algorithm, for the curve. Limits that cannot be
-	// enforced are an error. nil means a ladder around Rule: see Ladder.
+	// Candidates are further limits of that algorithm, for the curve. New returns an error if one of
+	// them cannot be enforced. If Candidates is nil, the study uses Ladder of the limit of Rule.
 	Candidates []limiter.Limit
 
-	// Algorithms are compared under the limit of Rule.
+	// Algorithms are compared with each other under the limit of Rule.
 	Algorithms []limiter.Algorithm
 
-	// Clients are what clients do when they are rejected, by the limit in force and by candidates.
-	// Comparisons of algorithms are of the trace as it is.
+	// Clients say what clients do when the limit under study, or a candidate, rejects them. Comparisons
+	// of algorithms use the trace as it is.
 	Clients Clients
 
-	// SuggestBurst finds a burst of the rule, a token bucket without one, that few keys exceed.
+	// SuggestBurst has the study look for a burst of Rule that few keys exceed. Rule must be a token
+	// bucket without a burst.
 	SuggestBurst bool
 
-	// InForce says that Rule is in force somewhere.
+	// InForce says that Rule is in force in a gateway.
 	InForce bool
 }
 
-// Ladder returns limits with 1, 2 and 5 times each power of ten events per window, from a
-// thousandth to a thousand times the events of l. Bursts keep their ratio to the events.
+// Ladder returns limits with 1, 2 and 5 times each power of ten events per window, from a thousandth to
+// a thousand times the events of l. The ratio of the burst to the events stays as in l.
 func Ladder(l limiter.Limit) []limiter.Limit {
 	var ladder []limiter.Limit
 	for power := int64(1); power <= limiter.MaxEvents; power *= 10 {
@@ -51,7 +52,8 @@ func Ladder(l limiter.Limit) []limiter.Limit {
 	return ladder
 }
 
-// AllAlgorithms are the four algorithms, and sliding windows with more and more sub-windows.
+// AllAlgorithms returns the four algorithms. The sliding window is there several times, with different
+// numbers of sub-windows.
 func AllAlgorithms() []limiter.Algorithm {
 	all := []limiter.Algorithm{{Kind: limiter.SlidingWindowLog}, {Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}}
 	for _, n := range []int{1, 2, 4, 10, 60} {
@@ -60,21 +62,21 @@ func AllAlgorithms() []limiter.Algorithm {
 	return all
 }
 
-// A Study replays a trace and finds out whom limits reject. It is used by one goroutine.
+// A Study replays a trace and finds out whom limits reject. It is for one goroutine.
 type Study struct {
 	rule    *limiter.Rule
 	first   limiter.Instant
 	last    limiter.Instant
-	pending []Request // that are not decided yet
+	pending []Request // requests that are not decided yet
 
 	requests int64
 
 	inForce    *Replay
 	rejections rejections
 	times      timeline
-	least      *leastLimits // nil if they cannot be found in one pass
-	leastBurst bool         // least is of bursts at the rate of the rule
-	suggested  *leastLimits // of bursts, besides least; nil if none is suggested
+	least      *leastLimits // nil if least limits cannot be found in one pass
+	leastBurst bool         // least has bursts at the rate of the rule
+	suggested  *leastLimits // least bursts, for a suggestion; nil if none is wanted
 	candidates []*Replay
 	algorithms comparison
 	clients    Clients
@@ -82,7 +84,7 @@ type Study struct {
 	limitInForce bool
 }
 
-// New returns a study of what o says.
+// New returns a study with the options o.
 func New(o Options) (*Study, error) {
 	rule, err := limiter.NewRule(o.Rule)
 	if err != nil {
@@ -123,17 +125,17 @@ func New(o Options) (*Study, error) {
 	return s, nil
 }
 
-// compareRates orders limits by events per time, then by burst.
+// compareRates orders limits by events per time, and then by burst.
 func compareRates(a, b limiter.Limit) int {
 	rate := func(l limiter.Limit) float64 { return float64(l.Events) / float64(l.Window) }
 	return cmp.Or(cmp.Compare(rate(a), rate(b)), cmp.Compare(a.Burst, b.Burst))
 }
 
-// batch is how many requests are decided together, limit by limit: so the counts of one limit stay in
-// the caches of the processor.
+// batch is the number of requests that each limit decides in turn, so that the counts of a limit stay
+// in the caches of the processor.
 const batch = 4096
 
-// Add takes the next request into account. Requests come in the order of their instants.
+// Add adds the next request. Requests must come in the order of their instants.
 func (s *Study) Add(r Request) {
 	if r.At < s.last {
 		panic(fmt.Sprintf("sim: a request of %v after one of %v", r.At.Time(), s.last.Time()))
@@ -148,7 +150,7 @@ func (s *Study) Add(r Request) {
 	}
 }
 
-// decided takes a decision of the limit in force into account.
+// decided counts a decision of the limit under study.
 func (s *Study) decided(r Request, d limiter.Decision) {
 	s.rejections.add(r, d.OK)
 	s.times.add(r.At, d.OK)
@@ -156,7 +158,8 @@ func (s *Study) decided(r Request, d limiter.Decision) {
 
 func ignored(Request, limiter.Decision) {}
 
-// end decides what clients would send after the trace.
+// end decides the requests that are left: those in pending, and those that clients send after the
+// trace.
 func (s *Study) end() {
 	s.decide()
 	s.inForce.sendAgain(limiter.Never, s.decided)
@@ -167,7 +170,7 @@ func (s *Study) end() {
 	}
 }
 
-// decide decides the requests that are pending.
+// decide decides the pending requests by each limit.
 func (s *Study) decide() {
 	for _, r := range s.pending {
 		s.inForce.react(r, s.decided)

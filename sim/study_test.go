@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// requestsOfKeys returns requests of some keys, in the order of their arrival.
+// requestsOfKeys returns requests of several keys, in the order of their arrival.
 func requestsOfKeys(rng *rand.Rand, keys int) []Request {
 	var all []Request
 	for k := range keys {
@@ -35,8 +35,8 @@ func study(t *testing.T, o Options, requests []Request) *Report {
 	return s.Report(100, func(k Key) string { return strconv.Itoa(int(k)) })
 }
 
-// TestCurve compares the curve with a replay of each limit alone, and the least limits with the
-// curve.
+// TestCurve compares each outcome in the curve with a replay of its limit, and the least limits with
+// the curve.
 func TestCurve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 150 {
@@ -112,7 +112,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestBucketExcess checks the worst window of algorithms that admit more than an exact log.
+// TestBucketExcess checks the worst window of an algorithm that admits more than an exact log.
 func TestBucketExcess(t *testing.T) {
 	var requests []Request
 	for i := range 20 {

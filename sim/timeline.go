@@ -6,20 +6,21 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A timeline counts requests by minute.
+// A timeline counts decisions by minute.
 type timeline struct {
-	begin   int64 // the first minute, since the Unix epoch
+	begin   int64 // the first minute, in minutes since the Unix epoch
 	minutes []Minute
 }
 
-// A Minute is what became of the requests of one minute.
+// A Minute counts the decisions of one minute.
 type Minute struct {
 	At       time.Time `json:"at"`
 	Admitted int64     `json:"admitted"`
 	Rejected int64     `json:"rejected"`
 }
 
-// maxMinutes bounds a timeline: a year. Later requests count in its last minute.
+// maxMinutes is the highest number of minutes in a timeline: a year. Later requests count in its last
+// minute.
 const maxMinutes = 366 * 24 * 60
 
 func (t *timeline) add(at limiter.Instant, ok bool) {

@@ -2,15 +2,15 @@ package sim
 
 import "slices"
 
-// A KeyPoint is a least limit of a key: how many keys a limit rejects that is not lower, and lower
-// than that of the next point.
+// A KeyPoint is a point of the curve of keys. KeysRejected is the number of keys that are rejected by
+// Limit, and by all higher limits below that of the next point.
 type KeyPoint struct {
 	Limit        Limit `json:"limit"`
 	KeysRejected int   `json:"keys_rejected"`
 }
 
-// maxKeyPoints bounds a curve of keys, so that a chart can show it. Points are left out where the
-// limits are closest to each other; those that stay are exact.
+// maxKeyPoints is the highest number of points of a curve of keys, so that a chart can show it. Points
+// are left out where limits are close to each other. The points that stay are exact.
 const maxKeyPoints = 500
 
 // A Touch is the least limit that rejects at most a share of the keys.
@@ -18,18 +18,18 @@ type Touch struct {
 	KeysShare float64 `json:"keys_share"`
 	Limit     Limit   `json:"limit"`
 
-	// Exact is false if the limit is only the least of those that were tried.
+	// Exact is false if Limit is only the least of the limits that were tried.
 	Exact bool `json:"exact"`
 }
 
-// shares are the shares of the keys of which a report names the least limits.
+// shares are the shares of the keys for which a report has a Touch.
 var shares = []float64{0.01, 0.001, 0.0001, 0}
 
 // recommendedShare is the share of the keys that the recommended limit may reject.
 const recommendedShare = 0.001
 
-// withLeast returns the limit of the rule with a least limit of a key: as events, or as the burst if
-// that is what was searched for.
+// withLeast returns the limit of the rule with n events per window, or with a burst of n if the study
+// looks for bursts.
 func (s *Study) withLeast(n int64) Limit {
 	limit := limitOf(s.rule)
 	if s.leastBurst {
@@ -40,7 +40,7 @@ func (s *Study) withLeast(n int64) Limit {
 	return limit
 }
 
-// keyCurve returns the curve of the sorted least limits of all keys.
+// keyCurve returns the curve of the keys. sorted has the least limits of all keys.
 func (s *Study) keyCurve(sorted []int64) []KeyPoint {
 	var points []KeyPoint
 	for i, n := range sorted {
@@ -51,7 +51,8 @@ func (s *Study) keyCurve(sorted []int64) []KeyPoint {
 	return thinned(points, s.leastBurst)
 }
 
-// thinned returns at most maxKeyPoints of points, with the last of those whose limits are alike.
+// thinned returns at most maxKeyPoints of points, with more and more distance between their limits. It
+// keeps the first and the last point.
 func thinned(points []KeyPoint, bursts bool) []KeyPoint {
 	value := func(p KeyPoint) float64 {
 		if bursts {
@@ -71,8 +72,8 @@ func thinned(points []KeyPoint, bursts bool) []KeyPoint {
 	return points
 }
 
-// touches returns the least limits that reject at most some shares of the keys. sorted are the least
-// limits of all keys, if they are known.
+// touches returns a Touch for each of shares. sorted has the least limits of all keys, or is nil if
+// they are not known.
 func (s *Study) touches(sorted []int64) []Touch {
 	keys := len(s.rejections.keys)
 	if keys == 0 {
@@ -93,16 +94,17 @@ func (s *Study) touches(sorted []int64) []Touch {
 	return touches
 }
 
-// FewKeys is below how many keys no limit rejects just 0.1 % of them. What is recommended then rejects
-// one, which needs most: a limit that rejects none would limit nobody.
+// FewKeys is the number of keys below which 0.1 % of the keys are less than one key. The recommended
+// limit then rejects one key, the one that needs most, because a limit that rejects no key would limit
+// nobody.
 const FewKeys = 1 / recommendedShare
 
-// mayReject returns how many of the keys the recommended limit may reject.
+// mayReject returns the number of keys that the recommended limit may reject.
 func mayReject(keys int) int { return max(1, int(recommendedShare*float64(keys))) }
 
-// recommended returns the least limit that rejects at most 0.1 % of the keys, or one of few, rounded up to
-// two digits. It returns nil if none of the limits that were tried does, or if each of them admits all of
-// few keys.
+// recommended returns the least limit that rejects at most mayReject keys, rounded up to two digits. It
+// returns nil if no limit that was tried rejects so few, or if there are fewer than FewKeys keys and
+// that limit rejects none.
 func (s *Study) recommended(sorted []int64) *Limit {
 	keys := len(s.rejections.keys)
 	if sorted != nil {
@@ -120,7 +122,8 @@ func (s *Study) recommended(sorted []int64) *Limit {
 	return &limit
 }
 
-// leastFor returns the least limit that is recommended where the keys need these, or 0 if there is none.
+// leastFor returns the recommended limit for keys with these least limits. It returns 0 if there is
+// none.
 func leastFor(sorted []int64) int64 {
 	keys := len(sorted)
 	if keys == 0 || keys < FewKeys && (keys == 1 || sorted[keys-2] == sorted[keys-1]) {

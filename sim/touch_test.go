@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// bruteForce returns how many keys a limit rejects, by a replay of that limit alone.
+// bruteForce returns the number of keys that a limit rejects, by a replay of that limit.
 func bruteForce(t *testing.T, rule limiter.Rule, requests []Request) int {
 	t.Helper()
 	r, err := limiter.NewRule(rule)
@@ -23,8 +23,8 @@ func bruteForce(t *testing.T, rule limiter.Rule, requests []Request) int {
 	return replay.KeysRejected
 }
 
-// TestKeyCurve compares the curve that is found in one pass with a replay of each limit, on 1000
-// random traces: limits of three algorithms, and bursts at one rate.
+// TestKeyCurve compares the curve, which is found in one pass, with a replay of each limit. It uses
+// 1000 random traces: limits of three algorithms, and bursts at one rate.
 func TestKeyCurve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	kinds := []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.FixedWindow, limiter.TokenBucket}
@@ -67,7 +67,7 @@ func keysOf(requests []Request) func(func(Key) bool) {
 	}
 }
 
-// TestKeyCurveIsBounded has more least limits than a curve shows: the points that stay are exact.
+// TestKeyCurveIsBounded has more least limits than a curve may show. The points that stay are exact.
 func TestKeyCurveIsBounded(t *testing.T) {
 	var all []KeyPoint
 	for i := range 10 * maxKeyPoints {
@@ -91,12 +91,12 @@ func TestLeastFor(t *testing.T) {
 		want  int64
 	}{
 		{nil, 0},
-		{[]int64{9}, 0},          // it would reject all, or none
-		{[]int64{550, 550}, 0},   // likewise
-		{[]int64{10, 550}, 10},   // it rejects one
-		{[]int64{551, 553}, 551}, // rounded up, it would reject none
+		{[]int64{9}, 0},          // a limit rejects either all keys or none
+		{[]int64{550, 550}, 0},   // a limit rejects either all keys or none
+		{[]int64{10, 550}, 10},   // 10 rejects one key
+		{[]int64{551, 553}, 551}, // 551 rounded up would reject no key
 		{[]int64{1, 101, 35_000}, 110},
-		{append(slices.Clone(many), 551, 553), 5}, // it rejects two of 2000
+		{append(slices.Clone(many), 551, 553), 5}, // 5 rejects two of 2000 keys
 	} {
 		if got := leastFor(test.needs); got != test.want {
 			t.Errorf("least for %d keys = %d, want %d", len(test.needs), got, test.want)
@@ -104,7 +104,7 @@ func TestLeastFor(t *testing.T) {
 	}
 }
 
-// What was tried alone is known of a sliding window.
+// The least limits of a sliding window are not known, only the outcomes of the limits that were tried.
 func TestFewKeysOfTriedLimits(t *testing.T) {
 	var requests []Request
 	for i := range limiter.Instant(300) {

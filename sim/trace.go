@@ -4,14 +4,14 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 // A Request is one request of a trace.
 type Request struct {
-	At   limiter.Instant // when it arrived
+	At   limiter.Instant // the instant at which the request arrived
 	Key  Key
-	Rule uint16 // the number of its limit in a [Zone]; 0 if there is one limit
+	Rule uint16 // index of its limit in a [Zone]; 0 if there is one limit
 	Said Decision
-	Cost int64 // events that it counts for, at least 1
+	Cost int64 // events, at least 1
 }
 
-// A Decision is what a log says that the gateway decided.
+// A Decision is a decision of the gateway that a log records.
 type Decision uint8
 
 const (
@@ -20,10 +20,10 @@ const (
 	Rejected
 )
 
-// A Key is the number of a key in [Keys]: the first one has 0.
+// A Key is the number of a key in [Keys]. The first key has number 0.
 type Key uint32
 
-// Keys numbers the keys of a trace in the order in which they occur.
+// Keys give numbers to the keys of a trace, in the order in which they occur.
 type Keys struct {
 	numbers map[string]Key
 	names   []string
@@ -46,7 +46,7 @@ func (k *Keys) Number(name []byte) Key {
 // Name returns the key with this number.
 func (k *Keys) Name(n Key) string { return k.names[n] }
 
-// at returns a pointer to the value of a key in a slice that grows with the keys.
+// at returns a pointer to the value of a key in values. It grows values if the key is new.
 func at[T any](values *[]T, k Key) *T {
 	for int(k) >= len(*values) {
 		var none T

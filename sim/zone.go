@@ -7,35 +7,35 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A ZoneLimit is a limit of a zone: of an endpoint, a tier or both. Request.Rule is its number.
+// A ZoneLimit is a limit of a zone, for an endpoint, a tier or both. Request.Rule is its index.
 type ZoneLimit struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	Tier     string `json:"tier,omitempty"`
-	Missing  bool   `json:"missing,omitempty"` // it is of requests without a key
+	Missing  bool   `json:"missing,omitempty"` // the limit is for requests without a key
 	Limit    string `json:"limit"`
 
-	Count uint32        `json:"-"` // the same for limits that share their counts
-	Rule  *limiter.Rule `json:"-"` // nil if it blocks
+	Count uint32        `json:"-"` // equal for limits that share their counts
+	Rule  *limiter.Rule `json:"-"` // nil if the limit blocks
 }
 
-// A Zone decides the requests of a trace by all limits of a zone, as they are in force, and hands those
-// of one limit to a study. Limits of one count are used by the same keys: a key that changes its tier
-// keeps what it has used.
+// A Zone decides the requests of a trace by all limits that a zone has in force. It hands the requests of
+// one limit to a study. Limits that share a count also share its keys, so a key that changes its tier keeps
+// what it has used.
 type Zone struct {
 	limits  []ZoneLimit
-	chosen  int // the limit of the study; -1: not known yet
+	chosen  int // index of the limit under study; -1 if it is not known yet
 	begin   func(limit int) (func(Request), error)
 	study   func(Request)
-	err     error // of begin
+	err     error // the error of begin
 	waiting []Request
 
 	counts   []limiter.Count // by key
 	outcomes []zoneOutcome   // by limit
 	keys     rejections
-	limitOf  []uint16 // of the last rejection of a key
+	limitOf  []uint16 // by key: the limit that rejected it last
 
-	numbers []Key // of keys in the study, from 1
-	names   []Key // of keys of the study
+	numbers []Key // by key: its number in the study plus 1; 0 if it has none
+	names   []Key // by number in the study
 	agrees  Agreement
 }
 
@@ -45,17 +45,18 @@ type zoneOutcome struct {
 	keys int
 }
 
-// NewZone returns a replay by limits. begin begins the study of a limit, and returns what takes its
-// requests, whose keys have other numbers: see [Zone.KeyOf]. The limit is chosen, or if that is below
-// 0, the one with the most of the first requests.
+// NewZone returns a zone that decides by limits. begin begins the study of a limit, and returns the
+// function that takes its requests. Keys have other numbers in the study: see [Zone.KeyOf]. chosen is
+// the index of the limit under study. If chosen is below 0, the zone chooses the limit that has most of
+// the first requests.
 func NewZone(limits []ZoneLimit, chosen int, begin func(limit int) (func(Request), error)) *Zone {
 	return &Zone{limits: limits, chosen: chosen, begin: begin, outcomes: make([]zoneOutcome, len(limits))}
 }
 
-// chooseAfter is after how many requests the limit with the most of them is chosen.
+// chooseAfter is the number of requests after which a zone chooses the limit under study.
 const chooseAfter = 1 << 16
 
-// Add takes the next request into account.
+// Add decides the next request.
 func (z *Zone) Add(r Request) {
 	z.decide(r)
 	if z.study == nil {
@@ -68,7 +69,7 @@ func (z *Zone) Add(r Request) {
 	z.hand(r)
 }
 
-// End ends the trace. The error is that of begin.
+// End ends the trace. It returns the error of begin.
 func (z *Zone) End() error {
 	if z.study == nil {
 		z.start()
@@ -76,7 +77,7 @@ func (z *Zone) End() error {
 	return z.err
 }
 
-// start chooses the limit of the study.
+// start chooses the limit under study, and hands over the requests that have waited.
 func (z *Zone) start() {
 	if z.chosen < 0 {
 		z.chosen = 0
@@ -95,7 +96,7 @@ func (z *Zone) start() {
 	z.waiting = nil
 }
 
-// hand hands a request to the study if it is of its limit.
+// hand hands a request to the study if the request is of the limit under study.
 func (z *Zone) hand(r Request) {
 	if int(r.Rule) != z.chosen {
 		return
@@ -109,7 +110,7 @@ func (z *Zone) hand(r Request) {
 	z.study(r)
 }
 
-// KeyOf returns the key that has a number in the study.
+// KeyOf returns the key with the number k in the study.
 func (z *Zone) KeyOf(k Key) Key { return z.names[k] }
 
 func (s *Sum) requests() int64 { return s.Admitted + s.Rejected }
@@ -137,18 +138,18 @@ func (z *Zone) decide(r Request) {
 	z.agrees.add(r, ok)
 }
 
-// A ZoneReport says what the limits of a zone, as they are in force, do to a trace.
+// A ZoneReport says what the limits that a zone has in force do to a trace.
 type ZoneReport struct {
 	Zone   string             `json:"zone"`
 	Limits []ZoneLimitOutcome `json:"limits"`
-	Keys   []ZoneKey          `json:"keys"` // that any limit rejects
+	Keys   []ZoneKey          `json:"keys"` // keys that were rejected by any limit
 	Agrees *Agreement         `json:"recorded,omitempty"`
 }
 
 // A ZoneLimitOutcome is what one limit of a zone does.
 type ZoneLimitOutcome struct {
 	ZoneLimit
-	Studied          bool  `json:"studied,omitempty"` // the rest of the report is about it
+	Studied          bool  `json:"studied,omitempty"` // the rest of the report is about this limit
 	Requests         int64 `json:"requests"`
 	Keys             int   `json:"keys"`
 	RequestsRejected int64 `json:"requests_rejected"`
@@ -162,7 +163,7 @@ type ZoneKey struct {
 	Tier     string `json:"tier,omitempty"`
 }
 
-// Report returns what the zone has decided. It lists at most top keys.
+// Report returns the decisions of the zone. It lists at most top keys.
 func (z *Zone) Report(name string, top int, keyName func(Key) string) *ZoneReport {
 	r := &ZoneReport{Zone: name, Keys: []ZoneKey{}}
 	for i, l := range z.limits {

@@ -18,8 +18,8 @@ func mustRule(t *testing.T, events int64, window time.Duration) *limiter.Rule {
 	return r
 }
 
-// TestZone compares the limits of a zone with a replay of each, and hands the requests of one of them
-// to a study.
+// TestZone compares each limit of a zone with a replay of it. It checks that the study gets the
+// requests of its limit.
 func TestZone(t *testing.T) {
 	limits := []ZoneLimit{
 		{Limit: "3/10s", Count: 1, Rule: mustRule(t, 3, 10*time.Second)},
@@ -83,14 +83,15 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// A key that changes its tier keeps what it has used. The limit with the most requests is studied.
+// A key that changes its tier keeps what it has used. The zone studies the limit with the most
+// requests.
 func TestZoneOfOneCount(t *testing.T) {
 	limits := []ZoneLimit{
 		{Limit: "2/1m", Count: 1, Rule: mustRule(t, 2, time.Minute)},
 		{Tier: "pro", Limit: "4/1m", Count: 1, Rule: mustRule(t, 4, time.Minute)},
 	}
 	z := NewZone(limits, -1, func(int) (func(Request), error) { return func(Request) {}, nil })
-	for i, rule := range []uint16{0, 0, 0, 1, 1, 1} { // 2 of tier "", and then 2 more of pro
+	for i, rule := range []uint16{0, 0, 0, 1, 1, 1} { // two admitted without a tier, and then two more as pro
 		z.Add(Request{At: limiter.Instant(1_700_000_000_000_000 + i), Rule: rule, Cost: 1, Said: Admitted})
 	}
 	z.Add(Request{At: 1_700_000_000_000_010, Rule: 1, Cost: 1, Said: Rejected})
@@ -114,7 +115,7 @@ func TestAgreement(t *testing.T) {
 		said Decision
 		ok   bool
 	}{
-		{1, Admitted, true}, {2, Unsaid, false}, {3, Admitted, false}, {4, Rejected, true}, // they even out
+		{1, Admitted, true}, {2, Unsaid, false}, {3, Admitted, false}, {4, Rejected, true}, // the two differences even out
 		{70 * second, Rejected, true}, {71 * second, Rejected, true}, {200 * second, Rejected, false},
 	} {
 		a.add(Request{At: d.at, Said: d.said}, d.ok)

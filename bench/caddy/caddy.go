@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package caddy starts Caddys that are measured.
+// Package caddy starts the Caddys that benchmarks measure.
 package caddy
 
 import (
@@ -23,17 +23,17 @@ const patience = 2 * time.Minute
 
 // A Process is a running Caddy.
 type Process struct {
-	Port  int           // of the site, on the loopback interface
-	Admin string        // the address of its admin endpoint; empty: it has none
-	File  string        // its Caddyfile
-	Took  time.Duration // from its start until it accepted connections
+	Port  int           // on the loopback interface, of the site
+	Admin string        // address of the admin endpoint; "" if there is none
+	File  string        // path of the Caddyfile
+	Took  time.Duration // time from the start until the process accepted connections
 
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process has ended
 }
 
-// Start starts a Caddy with these global options and this site, and returns when it accepts
-// connections. It leaves nothing behind outside of dir. Unless begin is nil, it is called with a
+// Start starts a Caddy with these global options and this site. It returns when the Caddy accepts
+// connections. It leaves nothing behind outside of dir. If begin is not nil, Start calls it with a
 // function that starts the process.
 func Start(binary, dir, options, site string, begin func(start func() error) error) (*Process, error) {
 	port := redistest.FreePort()
@@ -41,8 +41,8 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 	return start(binary, dir, text, &Process{Port: port}, begin)
 }
 
-// StartSites starts a Caddy with an admin endpoint, further global options, and the sites that the
-// function returns for a port, as [Start] does.
+// StartSites is like Start, but the Caddy has an admin endpoint and the sites that the function sites
+// returns for a port.
 func StartSites(binary, dir, options string, sites func(port int) string) (*Process, error) {
 	p := &Process{Port: redistest.FreePort(), Admin: redistest.FreeAddr()}
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n%s}\n\n%s",
@@ -67,10 +67,10 @@ func start(binary, dir, text string, p *Process, begin func(start func() error) 
 	p.cmd, p.ended = cmd, make(chan struct{})
 	p.cmd.Stderr = log
 	p.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Caddy dies with an interrupted run
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // kills Caddy if this process is interrupted
 	began, started := time.Now(), make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: Pdeathsig means the end of this thread
+		runtime.LockOSThread() // never unlocked, because Pdeathsig refers to the end of this thread
 		var err error
 		if begin != nil {
 			err = begin(p.cmd.Start)
@@ -110,9 +110,9 @@ func (p *Process) Stop() {
 	<-p.ended
 }
 
-// CPUTime returns the processor time of p. It is the sum over the threads, which is exact to the
-// nanosecond; the count of the process has hundredths of a second. Go's threads do not end, so the
-// sum never falls.
+// CPUTime returns the processor time of p. It is the sum over all threads, whose times are in
+// nanoseconds: the time of the process is only in hundredths of a second. Go does not end threads, so
+// the sum never falls.
 func (p *Process) CPUTime() (sum time.Duration, err error) {
 	threads, err := procfs.AllThreads(p.cmd.Process.Pid)
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Process) Spent(do func() error) (time.Duration, error) {
 	return after - before, err
 }
 
-// Resident returns the memory that p has in RAM, in bytes.
+// Resident returns the resident memory of p, in bytes.
 func (p *Process) Resident() (float64, error) {
 	proc, err := procfs.NewProc(p.cmd.Process.Pid)
 	if err != nil {

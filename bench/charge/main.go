@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command charge measures what `charge usage` costs a Caddy that proxies streams of server-sent
-// events, as models send them. It proxies them at three paths: without this handler, with a zone,
-// and with a zone that charges by usage. Requests to these paths take turns in short rounds, and
-// the processor time per response is compared within a round, so what else the machine does affects
-// all alike.
+// Command charge measures what `charge usage` costs a Caddy that proxies streams of server-sent events,
+// as language models send them. The Caddy proxies at three paths: without this module, with a zone, and
+// with a zone that charges by usage. Requests to the three paths take turns in short rounds, and the
+// processor times per response are compared within a round. So other work of the machine affects all
+// paths alike.
 //
 //	go run ./charge -caddy ../bin/caddy [-rounds 301] [-requests 4] [-size 1048576] [-short]
 package main
@@ -27,11 +27,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// mostCost is how many microseconds of processor time `charge usage` may take for an event, beyond a
-// zone without it.
+// mostCost is the goal: the processor time, in µs per event, that `charge usage` may take in addition
+// to a zone without it.
 const mostCost = 1
 
-// sites proxies the streams at three paths, of which the last charges by usage.
+// sites proxies the streams at three paths. Only the last path charges by usage.
 const sites = `http://127.0.0.1:%d {
 	handle /without/* {
 		reverse_proxy %[2]s
@@ -83,8 +83,8 @@ type options struct {
 
 // A variant is what was measured at one path.
 type variant struct {
-	cpu   report.Series // microseconds of processor time per response, by round
-	first report.Series // median of the milliseconds until the first byte, by round
+	cpu   report.Series // processor time per response in µs, by round
+	first report.Series // median time to the first byte in ms, by round
 }
 
 func run(o *options) error {
@@ -112,7 +112,7 @@ func run(o *options) error {
 	for _, s := range streams {
 		all := make([]variant, len(paths))
 		for range o.rounds + 1 {
-			for _, i := range rand.Perm(len(all)) { // or the collector's turns would fall together with those of one
+			for _, i := range rand.Perm(len(all)) { // a fixed order could let collections of garbage fall on one variant
 				if err := all[i].measure(g, fmt.Sprintf("http://127.0.0.1:%d/%s/%s", g.Port, paths[i], s.path), o.requests); err != nil {
 					return err
 				}
@@ -123,7 +123,7 @@ func run(o *options) error {
 	return nil
 }
 
-// measure measures a round.
+// measure measures one round.
 func (v *variant) measure(g *caddy.Process, url string, requests int) error {
 	firsts := make([]float64, requests)
 	cpu, err := g.Spent(func() (err error) {
@@ -141,14 +141,14 @@ func (v *variant) measure(g *caddy.Process, url string, requests int) error {
 	return nil
 }
 
-// get reads a response, and returns after how many milliseconds its first byte came.
+// get reads a response. It returns the time to the first byte, in ms.
 func get(url string) (first float64, err error) {
 	r, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
 	}
 	r.Header.Set("X-Api-Key", "key")
-	r.Header.Set("Accept-Encoding", "identity") // or the client would ask for gzip
+	r.Header.Set("Accept-Encoding", "identity") // otherwise the client would ask for gzip
 	began := time.Now()
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {

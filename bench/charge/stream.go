@@ -11,10 +11,10 @@ import (
 type stream struct {
 	name, path string
 	body       []byte
-	write      int // bytes of a write
+	write      int // bytes per write
 }
 
-// streams are the upstream.
+// streams are the upstream, which sends one of them at each path.
 type streams []*stream
 
 const (
@@ -31,8 +31,8 @@ const (
 		"event: message_stop\n" + `data: {"type":"message_stop"}` + "\n\n"
 )
 
-// newStreams returns the streams of two providers, of about this size, in large writes, and one of
-// an event in each write.
+// newStreams returns streams of about this size: of two providers in large writes, and one that writes
+// each event by itself.
 func newStreams(size int) streams {
 	chat := []byte(strings.Repeat(chatEvent, size/len(chatEvent)) + chatEnd)
 	messages := []byte(messagesStart + strings.Repeat(messagesEvent, size/len(messagesEvent)) + messagesEnd)
@@ -43,7 +43,7 @@ func newStreams(size int) streams {
 	}
 }
 
-// ServeHTTP sends the stream at the end of the path.
+// ServeHTTP sends the stream that is named at the end of the path.
 func (all streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, s := range all {
 		if !strings.HasSuffix(r.URL.Path, "/"+s.path) {

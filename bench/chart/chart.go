@@ -28,13 +28,13 @@ var (
 // Dashes is the pattern of a dashed line.
 var Dashes = []vg.Length{6, 4}
 
-// Faint returns a colour for areas and grids.
+// Faint returns a transparent c, for areas and grids.
 func Faint(c color.NRGBA) color.NRGBA {
 	c.A = 0x40
 	return c
 }
 
-// New returns a figure that has axes and a grid, and no data.
+// New returns a figure with axes and a grid, without data.
 func New(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -54,11 +54,11 @@ func New(title, x, y string) *plot.Plot {
 	return p
 }
 
-// Line adds a curve to a figure, and to its legend if it has a name.
+// Line adds a curve to a figure. If name is not "", it adds the curve to the legend, too.
 func Line(p *plot.Plot, name string, c color.Color, points plotter.XYs) *plotter.Line {
 	l, err := plotter.NewLine(points)
 	if err != nil {
-		panic(fmt.Sprintf("the curve %q: %v", name, err)) // it has no points, or NaN
+		panic(fmt.Sprintf("the curve %q: %v", name, err)) // the curve has no points, or a NaN
 	}
 	l.Color, l.Width = c, 1.5
 	p.Add(l)
@@ -68,7 +68,7 @@ func Line(p *plot.Plot, name string, c color.Color, points plotter.XYs) *plotter
 	return l
 }
 
-// SVG returns figures of the same size, one below the other, with aligned axes.
+// SVG returns figures of equal size, one below the other, with aligned axes.
 func SVG(width, height vg.Length, figures ...*plot.Plot) []byte {
 	canvas := vgsvg.New(width, height*vg.Length(len(figures)))
 	tiles := draw.Tiles{Rows: len(figures), Cols: 1, PadY: 10, PadTop: 5, PadBottom: 5, PadLeft: 5, PadRight: 10}
@@ -80,7 +80,7 @@ func SVG(width, height vg.Length, figures ...*plot.Plot) []byte {
 		figures[i].Draw(row[0])
 	}
 	var out bytes.Buffer
-	_, _ = canvas.WriteTo(&out) // a buffer accepts everything
-	// Without this, a browser that lacks the font uses one with serifs.
+	_, _ = canvas.WriteTo(&out) // a write to a buffer cannot fail
+	// Without other fonts, a browser that lacks Liberation Sans would use one with serifs.
 	return bytes.ReplaceAll(out.Bytes(), []byte(":Liberation Sans;"), []byte(":Liberation Sans,Arial,sans-serif;"))
 }

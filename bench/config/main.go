@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command config measures what many sites with a zone each cost: to adapt, to start with and to
-// reload their configuration, the memory at rest, and the metrics without traffic. The memory is both
-// what is resident 5 s after the start and what of the heap is live after a collection of garbage. The
-// same Caddy without limits is the baseline of the same run. Processor time is in parentheses; that of
-// a reload is of the server and of the command.
+// Command config measures what many sites cost that have a zone each: the time to adapt, to start with
+// and to reload their configuration, the memory at rest, and the metrics without traffic. It measures
+// the memory that is resident 5 s after the start, and the part of the heap that is live after a
+// collection of garbage. Each measurement has its baseline in the same run, a Caddy without limits.
+// Processor times are in parentheses. That of a reload is the sum of the server's and the command's.
 //
 //	go run ./config [-caddy ../bin/caddy] [-sites 1000,5000]
 package main
@@ -47,7 +47,7 @@ func run(binary, sites string) error {
 	return nil
 }
 
-// print prints a row. baseline is the same without limits, nil: this is it.
+// print prints a row. baseline has the figures without limits. It is nil if f is the baseline.
 func (f *figures) print(sites int, limits string, baseline *figures) {
 	perZone := func(of func(*figures) float64) string {
 		if baseline == nil {

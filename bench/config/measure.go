@@ -22,15 +22,15 @@ type figures struct {
 	adapt, start, reload cost
 	scrape               time.Duration
 	memory, metrics      float64 // bytes
-	live                 float64 // bytes of memory that are in use, after a collection of garbage
+	live                 float64 // bytes of the heap that are in use after a collection of garbage
 }
 
-// A cost is what a step takes by the clock, and of the processors.
+// A cost is the duration of a step, and its processor time.
 type cost struct{ took, cpu time.Duration }
 
 func (c cost) String() string { return fmt.Sprintf("%.2f (%.2f) s", c.took.Seconds(), c.cpu.Seconds()) }
 
-// zone has tiers and two endpoints, as an API that is sold has.
+// zone has tiers and two endpoints, like a zone of an API that is sold.
 const zone = `	rate_limit {
 		zone api_%d {
 			key   {http.request.header.X-Api-Key}
@@ -45,7 +45,7 @@ const zone = `	rate_limit {
 	}
 `
 
-// caddyfile returns sites, with a zone each or without.
+// caddyfile returns a configuration of sites. If limits is true, each site has a zone.
 func caddyfile(sites, port int, limits bool) string {
 	var text strings.Builder
 	for i := range sites {
@@ -58,7 +58,7 @@ func caddyfile(sites, port int, limits bool) string {
 	return text.String()
 }
 
-// measure measures a number of sites.
+// measure measures a Caddy with this many sites.
 func measure(binary string, sites int, limits bool) (*figures, error) {
 	dir, err := os.MkdirTemp("", "bench-config")
 	if err != nil {
@@ -77,7 +77,7 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 	if f.adapt, err = timed(exec.Command(binary, "adapt", "--config", p.File)); err != nil {
 		return nil, err
 	}
-	time.Sleep(5 * time.Second) // the memory is that at rest
+	time.Sleep(5 * time.Second) // until the memory is the memory at rest
 	if f.memory, err = p.Resident(); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 	return f, err
 }
 
-// timed runs a command, and returns what it has cost.
+// timed runs a command and returns its cost.
 func timed(command *exec.Cmd) (cost, error) {
 	var said bytes.Buffer
 	command.Stderr = &said
@@ -107,7 +107,7 @@ func timed(command *exec.Cmd) (cost, error) {
 	return cost{time.Since(began), used.UserTime() + used.SystemTime()}, nil
 }
 
-// live returns how much of the heap is in use after a collection of garbage.
+// live returns the bytes of the heap that are in use after a collection of garbage.
 func live(address string) (float64, error) {
 	if _, err := get(address, "/debug/pprof/heap?gc=1", io.Discard); err != nil {
 		return 0, err
@@ -123,7 +123,7 @@ func live(address string) (float64, error) {
 	return vars.MemStats.HeapAlloc, err
 }
 
-// get writes what an admin endpoint answers to w, and returns how many bytes that are.
+// get copies the response of an admin endpoint to w. It returns the size of the response in bytes.
 func get(address, path string, w io.Writer) (size int64, err error) {
 	response, err := http.Get("http://" + address + path)
 	if err != nil {
@@ -133,7 +133,7 @@ func get(address, path string, w io.Writer) (size int64, err error) {
 	return io.Copy(w, response.Body)
 }
 
-// scrape reads the metrics of an admin endpoint.
+// scrape reads the metrics of an admin endpoint. It returns their size in bytes, and the duration.
 func scrape(address string) (size float64, took time.Duration, err error) {
 	began := time.Now()
 	n, err := get(address, "/metrics", io.Discard)

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// An arrival is a take that is due at some time of a run.
+// An arrival is a take that is due at some instant of a run.
 type arrival struct {
 	due   time.Duration // after the start of the run
-	trial int32         // its number in the run
-	key   int32         // of its trial
+	trial int32         // index of the trial in the run
+	key   int32         // index of the key in the trial
 	node  int32
 }
 
-// arrivals returns the takes of the trial with this number, in order. They arrive independently of
-// each other, and are the same in each run.
+// arrivals returns the takes of a trial, in the order in which they are due. They arrive independently
+// of each other. number is the index of the trial. A trial has equal takes in each run.
 func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 	rng := rand.New(rand.NewPCG(1, uint64(number)))
 	keys := newZipf(t.shape.exponent, t.shape.keys)
@@ -37,15 +37,16 @@ func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 	}
 }
 
-// merge returns all arrivals in order.
+// merge returns the arrivals of all slices in the order in which they are due.
 func merge(of ...[]arrival) []arrival {
 	all := slices.Concat(of...)
 	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.due, b.due) })
 	return all
 }
 
-// A zipf draws keys. Key k has a weight of 1/(k+1)^exponent, so an exponent of 0 makes all equal.
-type zipf []float64 // the share of all keys up to each
+// A zipf draws keys. Key k has a weight of 1/(k+1)^exponent. If the exponent is 0, all keys have equal
+// weights.
+type zipf []float64 // by key: the share of this key and all keys before it
 
 func newZipf(exponent float64, keys int) zipf {
 	z := make(zipf, keys)
@@ -60,11 +61,11 @@ func newZipf(exponent float64, keys int) zipf {
 	return z
 }
 
-// draw returns the key at u, which is in [0, 1).
+// draw returns the key for u, which is in [0, 1).
 func (z zipf) draw(u float64) int {
 	k, _ := slices.BinarySearch(z, math.Nextafter(u, 1))
 	return min(k, len(z)-1)
 }
 
-// first returns the share of the most frequent key.
+// first returns the share of key 0, the most frequent one.
 func (z zipf) first() float64 { return z[0] }

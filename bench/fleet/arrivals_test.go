@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// shapeOf returns the shape of this name.
+// shapeOf returns the shape called name.
 func shapeOf(t *testing.T, name string) shape {
 	t.Helper()
 	h, err := shapeNamed(name)
@@ -91,7 +91,7 @@ func TestMergeOrdersArrivals(t *testing.T) {
 }
 
 func TestZipfDrawsByWeight(t *testing.T) {
-	z := newZipf(1, 3) // weights 6, 3 and 2 of 11
+	z := newZipf(1, 3) // the weights are 6, 3 and 2 of 11
 	for _, c := range []struct {
 		u    float64
 		want int

@@ -16,7 +16,7 @@ import (
 
 var colours = []color.Color{chart.Blue, chart.Ink, chart.Orange, chart.Green, chart.Purple, chart.Red}
 
-// curves is a chart with named curves over a logarithmic axis.
+// curves is a chart of named curves. Its x-axis is logarithmic.
 type curves struct {
 	title, x, y string
 	names       []string
@@ -27,7 +27,7 @@ func newCurves(title, x, y string) *curves {
 	return &curves{title: title, x: x, y: y, points: make(map[string]plotter.XYs)}
 }
 
-// add adds a point to the right of a curve.
+// add adds a point at the right end of a curve.
 func (c *curves) add(name string, x int, y float64) {
 	if c.points[name] == nil {
 		c.names = append(c.names, name)
@@ -35,7 +35,7 @@ func (c *curves) add(name string, x int, y float64) {
 	c.points[name] = append(c.points[name], plotter.XY{X: float64(x), Y: y})
 }
 
-// save draws the chart into a file of a directory. It does nothing without a directory.
+// save draws the chart into a file in dir. It does nothing if dir is "".
 func (c *curves) save(dir, file string) error {
 	if dir == "" {
 		return nil

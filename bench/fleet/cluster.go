@@ -15,17 +15,19 @@ import (
 const (
 	host = "127.0.0.1"
 
-	// patience is how long a node may take to connect to a cluster.
+	// patience is the longest time that a node may take to connect to a cluster.
 	patience = 30 * time.Second
 )
 
-// A cluster is a Redis Cluster of three primaries with a replica each, some distance away.
+// A cluster is a Redis Cluster of three primaries with one replica each. A delay line can make it seem
+// far away.
 type cluster struct {
 	*redistest.Cluster
-	line *delayLine // nil without a delay
+	line *delayLine // nil if there is no delay
 }
 
-// startCluster starts a cluster. The delay is that of a request and its reply together.
+// startCluster starts a cluster. delay is the additional time that a request and its reply take
+// together.
 func startCluster(delay time.Duration) (c *cluster, err error) {
 	servers, err := redistest.StartCluster()
 	if err != nil {
@@ -45,7 +47,7 @@ func startCluster(delay time.Duration) (c *cluster, err error) {
 	return c, c.keepRoles()
 }
 
-// keepRoles prevents a failover when a server is slow on a busy machine.
+// keepRoles keeps replicas from taking over when a server is slow on a busy machine.
 func (c *cluster) keepRoles() error {
 	for _, s := range c.Servers {
 		if err := s.Client().ConfigSet(context.Background(), "cluster-node-timeout", "30000").Err(); err != nil {
@@ -55,8 +57,8 @@ func (c *cluster) keepRoles() error {
 	return nil
 }
 
-// moveAway has the servers announce the addresses of a delay line, and returns when all do.
-// Replicas reach their primaries over it, too.
+// moveAway has the servers announce the addresses of a delay line. It returns when all servers have
+// done so. Replicas also reach their primaries over the delay line.
 func (c *cluster) moveAway(delay time.Duration) error {
 	c.line = newDelayLine(delay)
 	addrs := make([]string, len(c.Servers))
@@ -76,7 +78,7 @@ func (c *cluster) flush() error {
 	})
 }
 
-// roundTrip returns the median duration of a PING.
+// roundTrip returns the median duration of 101 PINGs.
 func (c *cluster) roundTrip() (time.Duration, error) {
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs[0]})
 	defer client.Close()
@@ -91,7 +93,7 @@ func (c *cluster) roundTrip() (time.Duration, error) {
 	return report.Quantile(0.5, slices.Sorted(slices.Values(times))), nil
 }
 
-// stop ends all processes and connections.
+// stop ends all processes and connections of the cluster.
 func (c *cluster) stop() {
 	c.Close()
 	if c.line != nil {

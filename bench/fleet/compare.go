@@ -11,38 +11,39 @@ import (
 type verdict uint8
 
 const (
-	failed verdict = iota // the store did not answer in time: neither admitted nor rejected
+	failed verdict = iota // the store did not answer in time, so the take is neither admitted nor rejected
 	admitted
 	rejected
 )
 
-// A decided take has the instant of its decision: by the store's clock if the store decided, else
-// by the node's.
+// A decided take has the instant of its decision, by the clock of the store if the store decided it,
+// and by the clock of the node otherwise.
 type decided struct {
 	at      limiter.Instant
 	key     int32
 	verdict verdict
 }
 
-// A comparison is the difference between the decisions of a fleet and those of one gateway that
-// runs the exact algorithm on the same takes at the same instants.
+// A comparison has the differences between the decisions of a fleet and the decisions of one gateway
+// with the exact algorithm, for equal takes at equal instants.
 //
-// The exact algorithm admits whatever it can, so no sequence of admissions within the limit is ever
-// ahead of it. Being ahead is over-admission, however far the fleet falls behind later.
+// The exact algorithm admits everything that it can, so a fleet that keeps the limit is never ahead of
+// it. If the fleet is ahead, it has over-admitted, even if it falls behind later.
 type comparison struct {
 	admitted, exact int
 
-	over  int // the most events by which the fleet was ahead of the exact algorithm, of all keys
-	short int // the events by which it was behind in the end, of all keys
+	over  int // the highest number of events by which the fleet was ahead, summed over all keys
+	short int // number of events by which the fleet was behind at the end, summed over all keys
 }
 
-// An excess is by how many events a fleet is ahead of the exact algorithm for a key.
+// An excess is the number of events by which a fleet is ahead of the exact algorithm for a key.
 type excess struct {
 	now, most int
-	window    limiter.Instant // the number of the fixed window
+	window    limiter.Instant // number of the fixed window
 }
 
-// compare sorts takes and decides them by the exact algorithm of r. It leaves out failed takes.
+// compare decides takes by the exact algorithm of r, in the order of their instants. It leaves out
+// failed takes.
 func compare(r *limiter.Rule, keys int, takes []decided) (c comparison) {
 	slices.SortStableFunc(takes, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
 	counts, excesses := make([]limiter.Count, keys), make([]excess, keys)
@@ -55,7 +56,7 @@ func compare(r *limiter.Rule, keys int, takes []decided) (c comparison) {
 		}
 		e := &excesses[k.key]
 		if window := k.at / limiter.Instant(r.Limit.Window.Microseconds()); r.Algorithm.Kind == limiter.FixedWindow && window != e.window {
-			c.add(e) // one window may not use what another left over
+			c.add(e) // a window cannot use what another window has left
 			*e = excess{window: window}
 		}
 		if k.verdict == admitted {

@@ -59,7 +59,8 @@ func TestCompareWithExactAlgorithm(t *testing.T) {
 	}
 }
 
-// A bucket is ahead of the exact algorithm, and then falls behind.
+// TestCompareKeepsTheLargestExcess has a bucket that is ahead of the exact algorithm first, and behind
+// it later.
 func TestCompareKeepsTheLargestExcess(t *testing.T) {
 	rule := mustRule(t, leasing(limiter.TokenBucket), 1, time.Second)
 	takes := []decided{
@@ -81,7 +82,7 @@ func TestOutcomesByTrial(t *testing.T) {
 	got := outcomes(trials,
 		[]arrival{{due: 0}, {due: 10 * ms}, {due: 11 * ms, trial: 1}, {due: 12 * ms}, {due: 13 * ms}, {due: 14 * ms}},
 		[]answer{
-			{at: epoch, took: 9 * ms, verdict: admitted}, // during the warm-up
+			{at: epoch, took: 9 * ms, verdict: admitted}, // due during the warm-up
 			{at: epoch, took: 3 * ms, verdict: admitted, source: limiter.FromLease},
 			{at: epoch, took: 7 * ms, verdict: admitted},
 			{at: epoch, took: 1 * ms, verdict: admitted, source: limiter.FromLease},

@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A delayLine is a set of proxies that delay all traffic by the same time, in both directions. One
-// goroutine sends all packets, so they keep their order.
+// A delayLine is a set of proxies that delay all packets by an equal time, in both directions. One
+// goroutine sends all packets, so their order is kept.
 type delayLine struct {
 	delay   time.Duration
 	packets chan packet
 
-	carriers  sync.WaitGroup // all other goroutines
+	carriers  sync.WaitGroup // all goroutines except run
 	listeners []net.Listener
 }
 
-// A packet is the result of one read.
+// A packet is the data of one read.
 type packet struct {
 	due  time.Time
 	to   net.Conn
-	data []byte // nil: the end of the connection
+	data []byte // nil at the end of the connection
 }
 
-// room is the most packets on the line: more than a fleet sends within a delay.
+// room is the highest number of packets on the line. A fleet sends fewer packets within the delay.
 const room = 1 << 14
 
 func newDelayLine(delay time.Duration) *delayLine {
@@ -36,7 +36,7 @@ func newDelayLine(delay time.Duration) *delayLine {
 	return d
 }
 
-// listen returns a loopback address whose connections lead to another one.
+// listen returns an address on the loopback interface whose connections lead to another address.
 func (d *delayLine) listen(to string) (addr string, err error) {
 	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *delayLine) listen(to string) (addr string, err error) {
 	return l.Addr().String(), nil
 }
 
-// connect joins a connection to a new one to addr.
+// connect dials addr, and joins near to the new connection.
 func (d *delayLine) connect(near net.Conn, addr string) {
 	far, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -68,7 +68,8 @@ func (d *delayLine) connect(near net.Conn, addr string) {
 	d.carry(far, near)
 }
 
-// carry puts what it reads from one connection on the line to the other, until the end.
+// carry puts the data that it reads from one connection on the line, for the other connection. It
+// returns at the end of the connection.
 func (d *delayLine) carry(from, to net.Conn) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -83,7 +84,7 @@ func (d *delayLine) carry(from, to net.Conn) {
 	}
 }
 
-// run sends packets when they are due. It sleeps in the kernel, on its own thread, because Go's
+// run sends each packet when it is due. It sleeps in the kernel, on a thread of its own, because Go's
 // timers are exact only to a millisecond.
 func (d *delayLine) run() {
 	runtime.LockOSThread()
@@ -91,17 +92,18 @@ func (d *delayLine) run() {
 	for p := range d.packets {
 		if wait := time.Until(p.due); wait > 0 {
 			timeout := unix.NsecToTimeval(int64(wait))
-			_, _ = unix.Select(0, nil, nil, nil, &timeout) // a signal ends it early, which is harmless
+			_, _ = unix.Select(0, nil, nil, nil, &timeout) // a signal ends the sleep early, which is harmless
 		}
 		if p.data == nil {
-			_ = p.to.Close() // ends the other direction too
+			_ = p.to.Close() // this also ends the other direction
 			continue
 		}
-		_, _ = p.to.Write(p.data) // the other direction sees the error
+		_, _ = p.to.Write(p.data) // the other direction notices the error, too
 	}
 }
 
-// close closes the listeners. The line ends with its last connection; their owners close them.
+// close closes the listeners. The line ends when its last connection ends. The owners of the
+// connections close them.
 func (d *delayLine) close() {
 	for _, l := range d.listeners {
 		_ = l.Close()

@@ -10,12 +10,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// carried is how many takes per second a processor can make beside its part of Redis, when most of
-// them need the store. The trials of one run together have at most that many.
+// carried is the number of takes per second that one processor can make, beside its part of the work of
+// Redis, if most takes need the store. All trials of a run together have at most that many per processor.
 const carried = 4000
 
-// measureExactness prints how far a fleet is from the exact algorithm, in trials of all
-// combinations of the options.
+// measureExactness prints how far the decisions of a fleet are from those of the exact algorithm. It
+// makes trials of all combinations of the options.
 func measureExactness(l *lab) error {
 	text := fmt.Sprintf("%d nodes, %g takes per second in each trial. Many trials run at the same time, on keys of their own.\n"+
 		"The load is a fraction of what the limit allows the busiest key within the run.", l.nodes, trialRate)
@@ -47,7 +47,7 @@ func measureExactness(l *lab) error {
 	return nil
 }
 
-// exactnessOf prints, and draws, how exact fleets of several sizes decide above the limit.
+// exactnessOf prints and draws how exact fleets of several sizes decide above the limit.
 func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	text := fmt.Sprintf("Uniform over all nodes, 150 %% of the limit, %s of a window of 60 s.", seconds(length))
 	section("How exact fleets of several sizes decide", text,
@@ -75,14 +75,14 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	return c.save(l.plot, "fleet-over-admission.svg")
 }
 
-// batches splits trials of rate takes per second each into parts of about the same size, with at
-// most most takes per second each.
+// batches splits trials into batches of about equal size. Each trial makes rate takes per second. A
+// batch makes at most as many as most says.
 func batches(trials []*trial, rate, most float64) [][]*trial {
 	n := math.Ceil(rate * float64(len(trials)) / most)
 	return slices.Collect(slices.Chunk(trials, int(math.Ceil(float64(len(trials))/n))))
 }
 
-// trials returns a trial of each combination with this window.
+// trials returns a trial of each combination of the options that has this window.
 func (l *lab) trials(window time.Duration) (all []*trial) {
 	for _, p := range l.policies {
 		for _, h := range l.shapes {
@@ -94,14 +94,14 @@ func (l *lab) trials(window time.Duration) (all []*trial) {
 	return all
 }
 
-// A worst is the worst result of a policy and a window.
+// A worst has the worst results of a policy with a window.
 type worst struct {
-	over  float64 // at any load
-	false float64 // at up to 90 % of the limit, all trials together: one alone has too few takes
-	local float64 // at up to 90 % of the limit
+	over  float64 // over-admission at any load
+	false float64 // false rejections at up to 90 % of the limit, of all trials together, as one trial has too few takes
+	local float64 // local share at up to 90 % of the limit
 }
 
-// printWorst prints the worst of all shapes and loads.
+// printWorst prints the worst results of each policy and window.
 func (l *lab) printWorst(outcomes []*outcome) {
 	text := "Over-admission is that of the worst trial, at any load. False rejections are those of all trials with up to 90 % of\n" +
 		"the limit together, without traffic that moves. The local share is the least of them."
@@ -116,7 +116,7 @@ func (l *lab) printWorst(outcomes []*outcome) {
 	}
 }
 
-// worstOf returns the worst of the outcomes of p and a window.
+// worstOf returns the worst results among outcomes, for the policy p and a window.
 func worstOf(outcomes []*outcome, p policy, window time.Duration) worst {
 	w := worst{local: 1}
 	short, takes := 0, 0

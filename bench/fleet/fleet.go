@@ -15,23 +15,23 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A fleet is nodes that share a Redis Cluster. Each has its own accounts and connections, like a
-// process.
+// A fleet is nodes that share a Redis Cluster. Each node has its own accounts and connections, as it
+// has in a process of its own.
 type fleet struct {
 	nodes    []*node
 	requests requestCounts
 }
 
-// A node is what one gateway of a fleet decides with.
+// A node is the part of a gateway that decides takes.
 type node struct {
 	client *redisconn.Client
 	store  *lease.Store
 	zone   *lease.Zone
-	rules  sync.Map // *limiter.Rule -> *limiter.Rule, in the zone
+	rules  sync.Map // by *limiter.Rule: a copy of the rule in the zone
 }
 
-// newFleet returns a fleet on c. Each node is connected to each primary. Fleets of different sizes
-// have no keys in common.
+// newFleet returns a fleet on c. Each node is connected to each primary. The keys of fleets of
+// different sizes do not collide.
 func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	f := &fleet{requests: make(requestCounts, trials+1)}
 	for range nodes {
@@ -58,7 +58,7 @@ func (f *fleet) connect() error {
 	return nodes.Wait()
 }
 
-// ruleIn returns a copy of r in the node's zone, the same one each time.
+// ruleIn returns the copy of r in the zone of the node, which is made only once.
 func (n *node) ruleIn(r *limiter.Rule) *limiter.Rule {
 	here, found := n.rules.Load(r)
 	if !found {
@@ -69,7 +69,7 @@ func (n *node) ruleIn(r *limiter.Rule) *limiter.Rule {
 	return here.(*limiter.Rule)
 }
 
-// connect takes from keys on all primaries until each take succeeds once.
+// connect takes from keys on all primaries, and repeats each take until it succeeds.
 func (n *node) connect() error {
 	rule, err := strict.rule(0, limiter.Limit{Events: unlimited, Window: time.Minute})
 	if err != nil {
@@ -96,7 +96,7 @@ func (f *fleet) close() {
 	}
 }
 
-// requestCounts counts requests to the store by rule ID. Nodes connect with rule 0.
+// requestCounts counts the requests to the store by rule ID. Rule 0 is for the takes of connect.
 type requestCounts []atomic.Int64
 
 // read returns the counts.
@@ -108,7 +108,7 @@ func (t requestCounts) read() []int64 {
 	return counts
 }
 
-// A countedLender counts the requests to a store.
+// A countedLender is a store that counts the requests to it.
 type countedLender struct {
 	*redisstore.Store
 	counts requestCounts

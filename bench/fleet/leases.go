@@ -8,13 +8,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// add adds a trial of a policy in windows of a minute, with a limit out of reach.
+// add adds a trial of a policy with windows of a minute and a limit out of reach.
 func (r *run) add(p policy, h shape, rate float64) {
 	r.trials = append(r.trials, &trial{policy: p, shape: h, rate: rate, window: time.Minute})
 }
 
-// measureKeys prints, and draws, how many requests to the store a fleet makes as its takes spread
-// over more keys.
+// measureKeys prints and draws how many requests to the store a fleet makes when its takes spread over
+// more keys.
 func measureKeys(l *lab) error {
 	counts := []int{1, 10, 100, 1000, 10_000, 100_000}
 	warm, length, rate := 12*time.Second, 20*time.Second, 3000.0
@@ -46,10 +46,10 @@ func measureKeys(l *lab) error {
 	return c.save(l.plot, "fleet-requests.svg")
 }
 
-// perNode is how many takes per second a node has where the local share is measured.
+// perNode is the number of takes per second on each node while measureShare measures.
 const perNode = 5000
 
-// measureShare prints which part of the takes needs no store.
+// measureShare prints the share of the takes that need no request to the store.
 func measureShare(l *lab) error {
 	nodes, keys, warm, length := min(2*runtime.NumCPU(), 15), 10_000, 15*time.Second, 75*time.Second
 	if l.short {
@@ -77,9 +77,10 @@ func measureShare(l *lab) error {
 	return nil
 }
 
-// measureLatency prints how long takes on warm keys last, beside strict ones in the same run.
+// measureLatency prints the duration of takes on warm keys, beside that of strict takes in the same
+// run.
 func measureLatency(l *lab) error {
-	const nodes, keys, each = 2, 100, 20.0 // takes per second of each key on each node: more than 5 while a lease lasts
+	const nodes, keys, each = 2, 100, 20.0 // takes per second of each key on each node; more than 5 per lease
 	warm, length := 10*time.Second, 25*time.Second
 	if l.short {
 		warm, length = 300*time.Millisecond, 800*time.Millisecond

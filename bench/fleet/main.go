@@ -1,15 +1,15 @@
-// Command fleet measures the gain and the cost of leases: how exact the decisions of a fleet are,
-// how many of them need no store, and how long takes last. It starts its own Redis Cluster of three
-// primaries with a replica each. All nodes are in this process, each with its own accounts and
-// connections. Only outages are measured with real gateways, beside those of peers.
+// Command fleet measures the gain and the cost of leases: how exactly a fleet decides, how many
+// decisions need no store, and how long takes last. It starts a Redis Cluster of three primaries with
+// one replica each. All nodes are in this process, each with its own accounts and connections. Only
+// outages are measured with real gateways, beside gateways of peers.
 //
 //	go run ./fleet [-short] [-only <measurements>] [-peer <caddy>] [-plot <directory>] [-nodes 15] ...
 //
-// Without flags it makes all measurements, one after the other. -short only checks that everything
-// works.
+// Without flags, it makes all measurements, one after the other. With -short, it only checks that
+// everything works.
 //
-// The load is open: a take is made when it is due, however long others last. Some tables make takes
-// without a pause instead, and their text is clear about it.
+// The load is open: a take is made when it is due, even if others have not returned. In some tables,
+// takes are made without a pause instead. The text of such a table says so.
 package main
 
 import (
@@ -32,14 +32,14 @@ func main() {
 	report.End("fleet", measure(o))
 }
 
-// A measurement prints one section.
+// A measurement prints one section of the report.
 type measurement struct {
 	name string
-	far  bool // uses the delay, which takes processor time that some measurements count
+	far  bool // uses the delay, whose processor time would disturb the other measurements
 	make func(l *lab) error
 }
 
-// Memory is first, before the others have used any.
+// Memory is measured first, before other measurements have used any.
 var measurements = []measurement{
 	{"memory", false, measureMemory},
 	{"hot", false, measureHotKey},
@@ -52,7 +52,7 @@ var measurements = []measurement{
 	{"exact", true, measureExactness},
 }
 
-// A lab has what measurements need.
+// A lab has what measurements need: the options and a cluster.
 type lab struct {
 	*options
 	*cluster
@@ -89,7 +89,7 @@ func (l *lab) stopCluster() {
 	}
 }
 
-// start starts a cluster, and prints how far away it is.
+// start starts a cluster, and prints the duration of a PING.
 func (l *lab) start(far bool) (err error) {
 	delay := l.delay
 	if !far {

@@ -14,12 +14,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// memoryGoal is how much memory a node with a million live accounts may use, in bytes.
+// memoryGoal is the goal for the memory of a node with a million live accounts, in bytes.
 const memoryGoal = 512_000_000
 
-// measureMemory prints the memory of a node with many live accounts: right after they were created,
-// with all garbage, and after the garbage was collected and returned to the system, which otherwise
-// takes minutes.
+// measureMemory prints the memory of a node with many live accounts, twice: right after they were
+// created, with all garbage, and after the garbage was collected and given back to the system. Without
+// help, that takes minutes.
 func measureMemory(l *lab) error {
 	keys := 1_000_000
 	if l.short {
@@ -30,7 +30,8 @@ func measureMemory(l *lab) error {
 		return err
 	}
 	defer f.close()
-	// The first take of each key waits for the store, so keys arrive no faster than it answers.
+	// The first take of each key waits for the store, so the rate of new keys is the rate at which the
+	// store answers.
 	rule, err := policy{kind: limiter.FixedWindow}.rule(ruleOf(0), limiter.Limit{Events: 1000, Window: time.Hour})
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func resident() (int64, error) {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes)/1e6) }
 
-// fill makes one take of each key, and returns the number of failures.
+// fill makes one take of each key. It returns the number of takes that failed.
 func (n *node) fill(r *limiter.Rule, keys int) int64 {
 	var (
 		working      sync.WaitGroup

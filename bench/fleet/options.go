@@ -15,16 +15,16 @@ import (
 type options struct {
 	only  []string
 	short bool
-	plot  string // directory of the figures; empty: none are drawn
+	plot  string // directory of the figures; "" if no figures are drawn
 
-	caddy string // the binary with our handler
-	peer  string // the binary of ../peer; empty to leave out its rows
+	caddy string // path of a Caddy with this module
+	peer  string // path of the binary of ../peer; "" to leave out its rows
 
 	nodes  int
 	delay  time.Duration
-	length time.Duration // of a run that measures exactness or ordinary limits; 0: it depends on the window
+	length time.Duration // of a run that measures exactness or ordinary limits; 0 if it depends on the window
 
-	// The trials that measure exactness are all combinations of these.
+	// The trials that measure exactness are all combinations of these options.
 	shapes   []shape
 	policies []policy
 	windows  []time.Duration
@@ -32,8 +32,8 @@ type options struct {
 }
 
 const (
-	timeout   = 50 * time.Millisecond // of a take
-	trialRate = 40.0                  // takes per second of each trial that measures exactness
+	timeout   = 50 * time.Millisecond // for a take
+	trialRate = 40.0                  // takes per second in each trial that measures exactness
 )
 
 func parseOptions(args []string) (*options, error) {
@@ -76,7 +76,7 @@ func parseOptions(args []string) (*options, error) {
 	return o, nil
 }
 
-// lengthFor returns how long a run with this window lasts.
+// lengthFor returns the duration of a run with this window.
 func (o *options) lengthFor(window time.Duration) time.Duration {
 	if o.length > 0 {
 		return o.length
@@ -84,10 +84,10 @@ func (o *options) lengthFor(window time.Duration) time.Duration {
 	return min(max(20*window, 20*time.Second), time.Minute)
 }
 
-// wants reports whether to make a measurement.
+// wants reports whether the measurement called name is to be made.
 func (o *options) wants(name string) bool { return o.only == nil || slices.Contains(o.only, name) }
 
-// list returns a function that parses a list with commas into to.
+// list returns a function that parses a list that is separated by commas, and stores it in to.
 func list[T any](to *[]T, parse func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		*to = nil

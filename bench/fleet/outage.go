@@ -20,12 +20,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// measureOutage prints what happens to fleets of real gateways while all primaries are gone, beside
-// the same with peers.
+// measureOutage prints what fleets of real gateways do while all primaries are down, beside fleets of
+// peers.
 func measureOutage(l *lab) error {
-	logging.Disable() // go-redis would report each server that was killed
+	logging.Disable() // go-redis would report each killed server
 	defer logging.Enable()
-	defer l.stopCluster() // which does not heal: the next measurement starts another
+	defer l.stopCluster() // the cluster does not heal, so the next measurement starts another one
 	window := 20 * time.Second
 	if l.short {
 		window = 500 * time.Millisecond
@@ -63,7 +63,7 @@ func measureOutage(l *lab) error {
 	return c.save(l.plot, "fleet-outage.svg")
 }
 
-// settle waits until every product has noticed the beginning or the end of an outage.
+// settle waits until every product has noticed that an outage begins or ends.
 func (l *lab) settle() {
 	if !l.short {
 		time.Sleep(settling)
@@ -71,16 +71,16 @@ func (l *lab) settle() {
 	time.Sleep(settling / 10)
 }
 
-// settling is longer than go-redis, the products and the cluster need.
+// settling is longer than go-redis, the products and the cluster need to notice.
 const settling = 2 * time.Second
 
-// gateways are those of a fleet, with the same product.
+// gateways are the gateways of a fleet. All of them run one product.
 type gateways struct {
 	*product
 	nodes []*caddy.Process
 }
 
-// startGateways starts a fleet of each product, and returns when all nodes know of each other.
+// startGateways starts a fleet of each product. It returns when all nodes know of each other.
 func (l *lab) startGateways(products []*product, size int, window time.Duration) (
 	all []*gateways, stop func(), err error,
 ) {
@@ -127,7 +127,7 @@ func (l *lab) startGateways(products []*product, size int, window time.Duration)
 	return all, stop, err
 }
 
-// awaitFleet returns when a node knows that the fleet has this size.
+// awaitFleet returns when the node n knows that the fleet has this size.
 func awaitFleet(n *caddy.Process, size int) error {
 	want := regexp.MustCompile(fmt.Sprintf("(?m)^caddy_rate_limit_nodes{.*} %d$", size))
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -143,7 +143,7 @@ func awaitFleet(n *caddy.Process, size int) error {
 
 var httpClient = &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
-// get makes a request for a path of a node, as the client with a key.
+// get makes a request to a node, for a path and with a key.
 func get(n *caddy.Process, path, key string) (status int, body string, err error) {
 	request, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://%s:%d%s", host, n.Port, path), nil)
 	if err != nil {
@@ -159,7 +159,7 @@ func get(n *caddy.Process, path, key string) (status int, body string, err error
 	return response.StatusCode, string(text), err
 }
 
-// withRole returns the running servers that are "master" or "slave".
+// withRole returns the running servers whose role is role, "master" or "slave".
 func (c *cluster) withRole(role string) (found []*redistest.Server) {
 	for _, s := range c.Servers {
 		info, err := s.Client().Info(context.Background(), "replication").Result()
@@ -170,16 +170,16 @@ func (c *cluster) withRole(role string) (found []*redistest.Server) {
 	return found
 }
 
-// A fault ends the service of all primaries.
+// A fault is a way in which all primaries fail.
 type fault string
 
 const (
 	killed  fault = "killed"  // connections are refused
-	stopped fault = "stopped" // nothing is answered
+	stopped fault = "stopped" // requests get no answer
 )
 
-// strike makes the fault happen to all primaries, and returns when the gateways have noticed. The
-// replicas cannot take over by themselves, as it is primaries that elect.
+// strike makes all primaries fail. It returns when the gateways have noticed. No replica can take over
+// by itself, because the primaries elect.
 func (l *lab) strike(f fault) error {
 	for _, s := range l.withRole("master") {
 		if f == killed {
@@ -192,7 +192,7 @@ func (l *lab) strike(f fault) error {
 	return nil
 }
 
-// promote makes primaries of all replicas, and returns when they serve.
+// promote makes all replicas primaries. It returns when they serve requests.
 func (c *cluster) promote() error {
 	for _, s := range c.withRole("slave") {
 		if err := s.Client().Do(context.Background(), "cluster", "failover", "takeover").Err(); err != nil {
@@ -216,7 +216,7 @@ func (c *cluster) promote() error {
 	}
 }
 
-// heal continues or starts the servers that do not run, and returns when the gateways have noticed.
+// heal continues or starts the servers that do not run. It returns when the gateways have noticed.
 func (l *lab) heal() error {
 	if err := l.Revive(); err != nil {
 		return err

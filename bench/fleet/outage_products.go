@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// shareLimit is how many events per window the limits have that an outage puts to the test.
+// shareLimit is the number of events per window in the limits that measureShare uses.
 const shareLimit = 100
 
-// A product limits requests in a Caddy, and counts them in the cluster. Its site has
+// A product is a Caddy that limits requests and counts them in the cluster. Its site has
 //   - /v1, with a limit out of reach;
 //   - /once, with one request per hour;
 //   - a path for each of its shares, with shareLimit per window.
 //
-// In the configuration, %ADDRESSES% are those of the cluster, %WINDOW% is that of the shares, and
-// %FLEET% a name.
+// In the configuration, %ADDRESSES% are the addresses of the cluster, %WINDOW% is the window of the
+// shares, and %FLEET% is a name for the fleet.
 type product struct {
 	name, binary  string
 	options, site string
 	shares        []share
-	aware         bool // its nodes know of each other, and /metrics says of how many
+	aware         bool // its nodes know of each other, and /metrics has their number
 }
 
-// A share is one way in which a product limits in an outage.
+// A share is one limit of a product that is measured in an outage.
 type share struct{ name, path string }
 
 // products returns the products whose binary is given.

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	tick   = 20 * time.Millisecond // between two questions whether limits are enforced
-	inARow = 5                     // questions that limits must be enforced at
-	asked  = 250                   // questions at most
+	tick   = 20 * time.Millisecond // time between two questions whether limits are enforced
+	inARow = 5                     // number of consecutive questions that must find limits enforced
+	asked  = 250                   // highest number of questions
 )
 
-// never is the time of a product that does not enforce its limits within all questions.
+// never is the result for a product that does not enforce its limits before the last question.
 const never = asked * tick
 
-// measurePromotion prints how long after the promotion of all replicas limits are enforced again.
+// measurePromotion prints the time from the promotion of all replicas until limits are enforced again.
 func (l *lab) measurePromotion(all []*gateways) error {
 	trials := 20
 	if l.short {
@@ -73,7 +73,7 @@ func (l *lab) measurePromotion(all []*gateways) error {
 	return nil
 }
 
-// shown formats the time until enforcement.
+// shown formats the time until limits are enforced.
 func shown(d time.Duration) string {
 	if d == never {
 		return "> " + seconds(d)
@@ -81,8 +81,8 @@ func shown(d time.Duration) string {
 	return fmt.Sprintf("%d ms", d.Milliseconds())
 }
 
-// useUp uses up the limits of some clients at the first gateway, while the store is away. What
-// shares counts at intervals, rather than at each request, enforces them later.
+// useUp uses up the limits of some clients at the first gateway, while the store is away. A product
+// that shares its counts at intervals, and not at each request, can enforce these limits later.
 func (g *gateways) useUp(trial int) error {
 	var clients errgroup.Group
 	clients.SetLimit(32)
@@ -94,7 +94,7 @@ func (g *gateways) useUp(trial int) error {
 
 func old(trial, i int) string { return fmt.Sprintf("old-%d-%d", trial, i) }
 
-// first makes the first request of a client, at the first gateway.
+// first makes the first request of a client, to the first gateway.
 func (g *gateways) first(key string) error {
 	status, body, err := get(g.nodes[0], "/once", key)
 	if err == nil && status != 200 {
@@ -103,14 +103,15 @@ func (g *gateways) first(key string) error {
 	return err
 }
 
-// rejects reports whether a gateway rejects a client.
+// rejects reports whether a gateway rejects the request of a client.
 func rejects(n *caddy.Process, key string) (bool, error) {
 	status, _, err := get(n, "/once", key)
 	return status == 429, err
 }
 
-// enforcing returns how long after the promotion the limits of the fleet are enforced: those of
-// clients that have just used theirs up, or those of clients that have in the outage.
+// enforcing returns the time from the promotion until the fleet enforces its limits. It does so when,
+// at inARow consecutive ticks, it rejects the second request of a client: either of a new client, or of a
+// client whose first request came in the outage.
 func (g *gateways) enforcing(trial int, promoted time.Time) (time.Duration, error) {
 	var since time.Duration
 	run := 0

@@ -11,18 +11,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// A tally counts the requests that are answered in each of two windows.
+// A tally counts the answered and the admitted requests in each of two windows.
 type tally [2]struct{ answered, admitted atomic.Int64 }
 
-// limits returns the admissions of a window as a multiple of the limit.
+// limits returns the number of requests admitted in a window, as a multiple of the limit.
 func (t *tally) limits(window int) float64 { return float64(t[window].admitted.Load()) / shareLimit }
 
-// cell formats a window.
+// cell formats the counts of a window for the table.
 func (t *tally) cell(window int) string {
 	return fmt.Sprintf("%.2f of %.1f", t.limits(window), float64(t[window].answered.Load())/shareLimit)
 }
 
-// printShareHead prints the head of the table of measureShare, and returns its chart.
+// printShareHead prints the head of the table of measureShare. It returns the chart for measureShare.
 func printShareHead(window time.Duration) *curves {
 	text := fmt.Sprintf("All primaries are killed. Then, for two windows of %s, each fleet gets requests of one new key: 1.2 times the limit per\n"+
 		"node and window, and at least 6 times the limit. Even: at any node; skewed: half of the time, all at one node. The\n"+
@@ -31,7 +31,7 @@ func printShareHead(window time.Duration) *curves {
 	return newCurves("Admitted in the first window of an outage, even load", "nodes", "times the limit")
 }
 
-// measureShare prints what fleets admit in an outage.
+// measureShare prints what each fleet admits in an outage.
 func (l *lab) measureShare(all []*gateways, window time.Duration, c *curves) error {
 	if err := l.strike(killed); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (l *lab) measureShare(all []*gateways, window time.Duration, c *curves) err
 	return nil
 }
 
-// drive makes requests when they are due, and counts the answers.
+// drive makes the requests when they are due, and counts the answers in t.
 func (g *gateways) drive(s share, key string, arrivals []arrival, window time.Duration, t *tally) {
 	var requests sync.WaitGroup
 	start := time.Now()

@@ -12,8 +12,8 @@ import (
 
 const (
 	connections = 32     // keep-alive connections to each gateway
-	hotKeys     = 100    // that they use
-	pace        = 1000.0 // requests per second while p99 is measured
+	hotKeys     = 100    // number of keys that the connections use
+	pace        = 1000.0 // requests per second while the p99 is measured
 )
 
 // A phase is a part of the time around an outage.
@@ -31,13 +31,12 @@ type contender struct {
 	*gateways
 	load.Target
 
-	rates, cpu, p99 [phases]report.Series // requests per second, and µs and ms per request, by round
+	rates, cpu, p99 [phases]report.Series // requests per second, and µs and ms per request; by phase and round
 }
 
 func (k *contender) String() string { return k.name }
 
-// measureOutageSpeed prints how fast gateways are before, during and after outages of all
-// primaries.
+// measureOutageSpeed prints how fast gateways are before, during and after outages of all primaries.
 func (l *lab) measureOutageSpeed(all []*gateways) error {
 	outages, rounds, round := 3, 6, 250*time.Millisecond
 	if l.short {
@@ -83,7 +82,7 @@ func (l *lab) measureOutageSpeed(all []*gateways) error {
 	return nil
 }
 
-// measure measures one round.
+// measure measures one round in a phase.
 func (k *contender) measure(p phase, round time.Duration) error {
 	busy, err := k.Measure(load.Load{Duration: round})
 	if err != nil {
@@ -95,7 +94,7 @@ func (k *contender) measure(p phase, round time.Duration) error {
 	return err
 }
 
-// printOutageSpeed prints what was measured. The first contender has no limiter.
+// printOutageSpeed prints the figures of contenders. The first contender has no limiter.
 func printOutageSpeed(f fault, contenders []*contender) {
 	base := contenders[0].p99
 	for i, k := range contenders {
@@ -115,7 +114,7 @@ func printOutageSpeed(f fault, contenders []*contender) {
 	}
 }
 
-// goal returns text for a row with a limiter.
+// goal returns text, or "" in the first row, which has no limiter.
 func goal(row int, text string) string {
 	if row == 0 {
 		return ""

@@ -8,34 +8,34 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An answer is a fleet's decision on an arrival.
+// An answer is the decision of a fleet on an arrival.
 type answer struct {
 	at      limiter.Instant // of the decision
-	late    time.Duration   // how long after it was due the take was made
+	late    time.Duration   // time from the due instant until the take was made
 	took    time.Duration
-	waited  bool // for the store, even if a lease decided it then
+	waited  bool // the take waited for the store, even if a lease decided it then
 	source  limiter.Source
 	verdict verdict
 }
 
-// An outcome is what a run has measured of a trial.
+// An outcome is the result of one trial.
 type outcome struct {
 	*trial
 	comparison
 
-	// Of the takes that were due after the warm-up:
+	// These count only takes that were due after the warm-up.
 	takes, failed int
-	waited        int   // for the store
-	local         int   // decided on the node
-	requests      int64 // to the store
+	waited        int   // takes that waited for the store
+	local         int   // takes that were decided on the node
+	requests      int64 // requests to the store
 	latencies     []time.Duration
 }
 
-// overAdmission returns the excess of admitted takes, as a fraction of what the exact algorithm
-// admits.
+// overAdmission returns the excess of admitted takes, as a fraction of the takes that the exact
+// algorithm admits.
 func (o *outcome) overAdmission() float64 { return fraction(o.over, o.exact) }
 
-// falseRejections returns the excess of rejected takes, as a fraction of all.
+// falseRejections returns the excess of rejected takes, as a fraction of all takes.
 func (o *outcome) falseRejections() float64 { return fraction(o.short, o.takes) }
 
 // localShare returns the fraction of the takes that were decided on the node.
@@ -49,13 +49,13 @@ func (o *outcome) perThousand() float64 { return 1000 * float64(o.requests) / fl
 
 func fraction(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
 
-// latency returns the quantile q of the durations of takes.
+// latency returns the quantile q of the durations of the takes.
 func (o *outcome) latency(q float64) time.Duration { return report.Quantile(q, o.latencies) }
 
-// took formats a latency.
+// took formats the quantile q of the durations.
 func (o *outcome) took(q float64) string { return report.Milliseconds(o.latency(q)) }
 
-// outcomes sums up the answers by trial. Those of takes due before warm count only in the
+// outcomes returns the outcome of each trial. Takes that were due before warm count only in the
 // comparison.
 func outcomes(trials []*trial, arrivals []arrival, answers []answer, warm time.Duration) []*outcome {
 	all := make([]*outcome, len(trials))

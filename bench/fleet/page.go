@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// section prints a title, a text about the figures, and the head of their table.
+// section prints a title, a text about the figures, and the head of a table.
 func section(title, text string, columns ...any) {
 	fmt.Printf("\n### %s\n\n%s\n\n", title, text)
 	report.Columns(columns...)
@@ -20,11 +20,12 @@ func percent(fraction float64, digits int) string {
 // seconds formats a window or the duration of a run.
 func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 
-// tolerable is how late a take may be made. Beyond it, the load was not the intended one.
+// tolerable is the longest delay of a take after the instant at which it was due. Beyond it, the load
+// was not the intended one.
 const tolerable = 20 * time.Millisecond
 
 // noteTrouble prints whether the machine kept up with the load, and how many takes got no answer in
-// time. Those count neither as admitted nor as rejected.
+// time. Those takes count neither as admitted nor as rejected.
 func noteTrouble(results ...*result) {
 	var (
 		late          time.Duration

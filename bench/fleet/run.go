@@ -13,22 +13,22 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A run is several trials on one fleet at the same time. A take is made when it is due, however
-// long others last: the load does not wait for the fleet.
+// A run is several trials on one fleet at the same time. A take is made when it is due, even if others
+// have not returned: the load does not wait for the fleet.
 type run struct {
 	trials []*trial
 	nodes  int
 	length time.Duration
-	warm   time.Duration // until then only admissions are measured
+	warm   time.Duration // duration of the warm-up, in which takes count only in the comparison
 }
 
-// A result is what a run has measured.
+// A result is the result of a run.
 type result struct {
 	outcomes []*outcome
-	late     time.Duration // how long after they were due 99 % of the takes were made, at most
+	late     time.Duration // quantile 0.99 of the delays of takes after their due instants
 }
 
-// lead is how long before its start a run is prepared.
+// lead is the time before the start of a run in which the run is prepared.
 const lead = 100 * time.Millisecond
 
 // runOn measures r with a fleet of new nodes on c.
@@ -40,7 +40,8 @@ func (r *run) runOn(c *cluster) (*result, error) {
 	return results[0], nil
 }
 
-// together empties c and measures runs on it at the same time, each with a fleet of another size.
+// together empties c, and measures runs on it at the same time. Each run must have another number of
+// nodes.
 func together(c *cluster, runs []*run) ([]*result, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func together(c *cluster, runs []*run) ([]*result, error) {
 	return results, running.Wait()
 }
 
-// beside measures r with a fleet of new nodes on c, which runs of other sizes may use too.
+// beside measures r with a fleet of new nodes on c. Other runs may use c at the same time.
 func (r *run) beside(c *cluster) (*result, error) {
 	of := make([][]arrival, len(r.trials))
 	for i, t := range r.trials {
@@ -75,7 +76,7 @@ func (r *run) beside(c *cluster) (*result, error) {
 			windows[t.window] = windowAt(limiter.At(start), t.window)
 		}
 		window := windows[t.window]
-		if t.limit > 0 { // a limit as users write it
+		if t.limit > 0 { // t.limit is for this window exactly
 			window = t.window
 		}
 		if err := t.prepare(i, window, r.length); err != nil {
@@ -90,8 +91,8 @@ func (r *run) beside(c *cluster) (*result, error) {
 	return res, nil
 }
 
-// drive makes the takes. It returns their results, and the requests to the store after the warm-up
-// by rule ID.
+// drive makes the takes when they are due. It returns their answers, and the number of requests to the
+// store after the warm-up, by rule ID.
 func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []answer, requests []int64) {
 	answers = make([]answer, len(arrivals))
 	var before []int64
@@ -115,7 +116,8 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 	return answers, requests
 }
 
-// take makes the take a of the trial t, which was due at an instant.
+// take makes the take a of the trial t, and stores the answer in to. due is the instant at which the
+// take was due.
 func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	begin := time.Now()
 	takes := []limiter.Take{{Rule: n.ruleIn(t.rule), Key: t.keys[a.key], Cost: 1}}
@@ -124,7 +126,7 @@ func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	d := &takes[0].Decision
 	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), waited: ctx.waited.Load(), source: d.Source}
 	switch {
-	case err != nil: // the store did not answer in time
+	case err != nil: // the store did not answer in time, so the verdict is failed
 	case d.OK:
 		to.verdict = admitted
 	default:
@@ -132,7 +134,7 @@ func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	}
 }
 
-// An observed context notes whether its take waits. Only a wait looks for the end of a context.
+// An observed context notes whether its take waits. A take calls Done only if it waits.
 type observed struct {
 	context.Context
 	waited atomic.Bool
@@ -143,7 +145,7 @@ func (c *observed) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// lateness returns how late 99 % of the takes were, at most.
+// lateness returns the quantile 0.99 of the delays of takes after their due instants.
 func lateness(answers []answer) time.Duration {
 	late := make([]time.Duration, len(answers))
 	for i := range answers {

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// slice is how many takes a caller makes before it yields the processor. Otherwise, goroutines
-	// that wait for Redis would also wait for the scheduler, which preempts only after 10 ms.
+	// slice is the number of takes that a caller makes before it yields the processor. Without that,
+	// goroutines that wait for Redis would also wait for the scheduler, which preempts only after 10
+	// ms.
 	slice = 64
 
-	// drawn is the number of keys drawn in advance.
+	// drawn is the number of keys that are drawn in advance.
 	drawn = 1 << 14
 )
 
@@ -26,9 +27,9 @@ const (
 type saturation struct {
 	takes    int64
 	failed   int64
-	requests int64 // to the store
+	requests int64 // number of requests to the store
 	elapsed  time.Duration
-	busy     time.Duration // of processors, for this process
+	busy     time.Duration // processor time of this process
 }
 
 func (s saturation) rate() float64 { return float64(s.takes) / s.elapsed.Seconds() }
@@ -39,10 +40,11 @@ func (s saturation) perThousand() float64 {
 
 func (s saturation) requestRate() float64 { return float64(s.requests) / s.elapsed.Seconds() }
 
-// perTake returns the processor time of a take.
+// perTake returns the processor time per take.
 func (s saturation) perTake() time.Duration { return s.busy / time.Duration(max(1, s.takes)) }
 
-// saturate runs callers, spread evenly over the nodes, on the trial with this number.
+// saturate runs callers for the trial t, spread evenly over the nodes. number is the index of the
+// trial.
 func (f *fleet) saturate(t *trial, number int, length time.Duration) saturation {
 	var (
 		working       sync.WaitGroup
@@ -57,7 +59,7 @@ func (f *fleet) saturate(t *trial, number int, length time.Duration) saturation 
 		working.Go(func() {
 			node, k := f.nodes[caller%len(f.nodes)], make([]limiter.Take, 1)
 			rule, store := node.ruleIn(t.rule), node.store
-			made, missed := int64(0), int64(0) // not shared: callers do not slow each other down
+			made, missed := int64(0), int64(0) // not shared, so that callers do not slow each other down
 			for i := caller * drawn / n; !stop.Load(); i++ {
 				k[0] = limiter.Take{Rule: rule, Key: keys[i%drawn], Cost: 1}
 				if store.Take(context.Background(), store.Now(), k) != nil {
@@ -80,7 +82,7 @@ func (f *fleet) saturate(t *trial, number int, length time.Duration) saturation 
 	}
 }
 
-// draw returns keys in the distribution of the trial.
+// draw returns random keys by the shape of the trial.
 func (t *trial) draw(rng *rand.Rand) [][]byte {
 	keys := make([][]byte, drawn)
 	z := newZipf(t.shape.exponent, t.shape.keys)
@@ -90,8 +92,8 @@ func (t *trial) draw(rng *rand.Rand) [][]byte {
 	return keys
 }
 
-// saturated empties c and measures policies, one after the other, on a new fleet. It measures for
-// length, after warm.
+// saturated empties c, and measures policies on a new fleet, one after the other. It measures each
+// policy for length, after a warm-up of warm.
 func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length time.Duration) ([]saturation, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
@@ -116,6 +118,6 @@ func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length t
 // processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var u unix.Rusage
-	_ = unix.Getrusage(unix.RUSAGE_SELF, &u) // cannot fail
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u) // it cannot fail
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

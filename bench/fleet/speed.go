@@ -8,11 +8,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// callers is how many goroutines make takes without a pause: enough to keep Redis busy when each
-// waits for it.
+// callers is the number of goroutines that make takes without a pause. It is enough to keep Redis busy
+// while each of them waits for Redis.
 const callers = 256
 
-// measureHotKey prints how many store requests are made for takes of one key without a pause.
+// measureHotKey prints how many requests to the store are made for takes of one key without a pause.
 func measureHotKey(l *lab) error {
 	nodes, warm, length := 2, 3*time.Second, 5*time.Second
 	if l.short {
@@ -38,7 +38,7 @@ func measureHotKey(l *lab) error {
 	return nil
 }
 
-// measureSizes prints, and draws, how fast and how exact a fleet decides as it grows.
+// measureSizes prints and draws how fast and how exactly fleets of several sizes decide.
 func measureSizes(l *lab) error {
 	sizes := []int{2, 5, 10, 20, 50, 100}
 	warm, length, exact := 4*time.Second, 3*time.Second, 10*time.Second
@@ -51,10 +51,10 @@ func measureSizes(l *lab) error {
 	return l.exactnessOf(sizes, exact)
 }
 
-// speedOf prints, and draws, how fast fleets of several sizes decide.
+// speedOf prints and draws how fast fleets of several sizes decide.
 func (l *lab) speedOf(sizes []int, warm, length time.Duration) error {
-	// Few keys: a node refills the leases of each about twice a second, whatever it decides, and a
-	// hundred nodes share one machine's Redis.
+	// There are few keys, because a node refills the leases of each key about twice a second, at any
+	// rate of decisions, and a hundred nodes share the Redis of one machine.
 	const keys = 10
 	text := fmt.Sprintf("All nodes share the processors of this machine with Redis. Where takes/s stay the same, a take costs a node as\n"+
 		"much in a large fleet as in a small one. %d keys by Zipf(1.1), takes without a pause, windows of 60 s, limits out of reach;\n"+

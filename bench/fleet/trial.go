@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	maxKeys   = 4_000_000   // more than any measurement has
-	unlimited = 100_000_000 // events per window, out of reach of all trials
+	maxKeys   = 4_000_000   // more keys than any measurement has
+	unlimited = 100_000_000 // events per window, more than any trial takes
 )
 
-// A policy is how a limit is enforced.
+// A policy says how a limit is enforced.
 type policy struct {
 	kind   limiter.Kind
 	strict bool
 }
 
-// strict is the baseline of leases: the store decides every take.
+// strict is the policy with which leases are compared: the store decides every take.
 var strict = policy{strict: true}
 
 // leasing returns the policy of an algorithm with leases.
 func leasing(kind limiter.Kind) policy { return policy{kind: kind} }
 
-// leases are the policies of all algorithms with leases.
+// leases are the policies with leases of all algorithms.
 var leases = []policy{
 	leasing(limiter.TokenBucket), leasing(limiter.SlidingWindowLog), leasing(limiter.SlidingWindow), leasing(limiter.FixedWindow),
 }
@@ -40,7 +40,7 @@ func (p policy) String() string {
 	return p.kind.String()
 }
 
-// rule returns the rule that enforces a limit.
+// rule returns a rule that enforces the limit l.
 func (p policy) rule(id uint32, l limiter.Limit) (*limiter.Rule, error) {
 	return limiter.NewRule(limiter.Rule{
 		ID: id, MaxKeys: maxKeys, Limit: l,
@@ -48,28 +48,28 @@ func (p policy) rule(id uint32, l limiter.Limit) (*limiter.Rule, error) {
 	})
 }
 
-// A trial is a series of takes of some keys under one rule.
+// A trial is a series of takes of some keys, under one rule.
 type trial struct {
 	policy policy
 	shape  shape
-	rate   float64 // takes per second, of all keys and nodes
+	rate   float64 // takes per second, over all keys and nodes
 	window time.Duration
 
-	// load is the number of takes of the busiest key, as a fraction of what the limit allows it
-	// within the run. With 0, the limit is out of reach.
+	// load is the number of takes of the busiest key in the run, as a fraction of what the limit allows
+	// that key. If it is 0, the limit is out of reach.
 	load float64
 
-	// limit is the limit, in events per window. With 0, it depends on load.
+	// limit is the limit, in events per window. If it is 0, the limit depends on load.
 	limit int64
 
-	rule *limiter.Rule // made when the run begins
+	rule *limiter.Rule // set by prepare
 	keys [][]byte
 }
 
-// events returns the limit for a run of this length.
+// events returns the limit of t for a run of this length, in events per window.
 //
-// A window algorithm allows the limit in each window of the run, which has at least one. A bucket
-// allows its burst and the refill: in a run as long as the window, twice the limit.
+// A window algorithm allows the limit in each window of the run, or once if the run is shorter than a
+// window. A bucket allows its burst and the refill: in a run of one window, twice the limit.
 func (t *trial) events(length time.Duration) int64 {
 	switch {
 	case t.limit > 0:
@@ -85,8 +85,8 @@ func (t *trial) events(length time.Duration) int64 {
 	return max(1, int64(wanted/t.load/max(1, windows)+0.5))
 }
 
-// prepare makes the rule and the keys of the trial with this number, for a run of this length. The
-// window is t.window, adjusted by windowAt unless t.limit is given.
+// prepare makes the rule and the keys of the trial, for a run of this length. number is the index of
+// the trial. window is t.window, which windowAt adjusts unless t.limit is given.
 func (t *trial) prepare(number int, window, length time.Duration) (err error) {
 	t.rule, err = t.policy.rule(ruleOf(number), limiter.Limit{Events: t.events(length), Window: window})
 	t.keys = make([][]byte, t.shape.keys)
@@ -96,18 +96,19 @@ func (t *trial) prepare(number int, window, length time.Duration) (err error) {
 	return err
 }
 
-// ruleOf returns the rule ID of the trial with this number.
+// ruleOf returns the rule ID of the trial with this index.
 func ruleOf(number int) uint32 { return uint32(number) + 1 }
 
-// headStart is how long before the start of a run its windows may have begun, in microseconds.
+// headStart is the longest time, in µs, by which windows may begin before the start of a run.
 const headStart = 5_000
 
-// windowAt returns the length nearest to nominal with which a window begins at the instant start,
-// or up to headStart before.
+// windowAt returns the length nearest to nominal for which a window begins at start, or at most
+// headStart before.
 //
-// Windows follow each other from the Unix epoch, so a run could wait an hour for the next full
-// hour. But some 500,000 hours have passed since 1970, so windows a few milliseconds longer begin
-// at quite another time. The lengths differ from the nominal ones by less than 1 %.
+// Windows follow each other from the Unix epoch on, so a run with windows of nominal length might have
+// to wait up to an hour for the next window. But some 500,000 hours have passed since 1970, so a window
+// that is a few milliseconds longer begins at quite another instant. The length differs from nominal by
+// less than 1 %.
 func windowAt(start limiter.Instant, nominal time.Duration) time.Duration {
 	length := nominal.Microseconds()
 	for off := int64(0); ; off++ {

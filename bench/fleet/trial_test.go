@@ -46,7 +46,7 @@ func TestLimitFollowsLoad(t *testing.T) {
 	}
 }
 
-// Each exact algorithm decides regular takes, at twice the rate that it allows.
+// Each exact algorithm gets takes at regular intervals, at twice the rate that the limit allows.
 func TestAlgorithmsAdmitTheFractionOfTheLoad(t *testing.T) {
 	const length = 10 * time.Second
 	for _, window := range []time.Duration{time.Second, 10 * time.Second, time.Minute} {

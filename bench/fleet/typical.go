@@ -11,21 +11,21 @@ import (
 
 const (
 	typicalKeys = 20
-	typicalLoad = 0.5 // of what the limit allows each key
+	typicalLoad = 0.5 // as a fraction of what the limit allows each key
 )
 
-// A typical is an ordinary limit on a fleet, and the goals for it.
+// A typical is an ordinary limit on a fleet, with the goals for it.
 type typical struct {
 	policy policy
 	events int64
 	window time.Duration
 	nodes  int
 
-	requests float64 // to the store per 1000 takes, at most
-	waiting  float64 // the fraction of takes that wait for the store, at most; 0: no goal
+	requests float64 // goal: the highest number of requests to the store per 1000 takes
+	waiting  float64 // goal: the highest fraction of takes that wait for the store; 0 if there is no goal
 }
 
-// typicals returns the rows that the options select, in order of the fleet's size.
+// typicals returns the rows that the options select, by the size of the fleet.
 func (o *options) typicals() []typical {
 	bucket := leasing(limiter.TokenBucket)
 	all := []typical{
@@ -51,7 +51,7 @@ func (y *typical) limit() string {
 	return fmt.Sprintf("%d/1%s", y.events, unit)
 }
 
-// trial returns takes of half of what the limit allows.
+// trial returns a trial with half as many takes as the limit allows.
 func (y *typical) trial() *trial {
 	return &trial{
 		policy: y.policy, shape: shape{keys: typicalKeys}, window: y.window, limit: y.events,
@@ -59,7 +59,7 @@ func (y *typical) trial() *trial {
 	}
 }
 
-// typicalRuns returns a run for each size of a fleet. Their trials are in the order of the rows.
+// typicalRuns returns one run for each size of a fleet. The trials are in the order of the rows.
 func typicalRuns(rows []typical, warm, length time.Duration) (runs []*run) {
 	for i := range rows {
 		if i == 0 || rows[i].nodes != rows[i-1].nodes {
@@ -71,8 +71,8 @@ func typicalRuns(rows []typical, warm, length time.Duration) (runs []*run) {
 	return runs
 }
 
-// measureTypical prints how often ordinary limits need the store, and how often a fleet rejects
-// what the exact algorithm admits.
+// measureTypical prints how often ordinary limits need the store, and how often a fleet rejects takes
+// that the exact algorithm admits.
 func measureTypical(l *lab) error {
 	rows := l.typicals()
 	if len(rows) == 0 {
@@ -100,7 +100,7 @@ func measureTypical(l *lab) error {
 	return nil
 }
 
-// print prints the row with what was measured.
+// print prints the row for y with the outcome o.
 func (y *typical) print(o *outcome) {
 	goal, state, waiting := "", "", o.waiting()
 	if y.waiting > 0 {

@@ -26,7 +26,7 @@ func TestOrdinaryLimitsAreSelected(t *testing.T) {
 	}
 }
 
-// Each key has half of what its limit allows, and the trials follow the rows.
+// Each key has half as many takes as its limit allows. The trials are in the order of the rows.
 func TestOrdinaryLimitsAreHalfUsed(t *testing.T) {
 	o, err := parseOptions(nil)
 	if err != nil {

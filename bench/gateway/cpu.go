@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An affinity keeps the processors of Caddy apart from that of the load generator.
+// An affinity keeps the processors of Caddy apart from the processor of the load generator.
 type affinity struct {
 	caddy, load unix.CPUSet
-	split       bool // false when both share all processors
+	split       bool // false if both share all processors
 }
 
-// pin moves this process to the last processor that it may use, and leaves n others to Caddy. If n
-// is 0 or there is only one processor, both share all.
+// pin moves this process to the last of its processors, and leaves n others to Caddy. If n is 0, or if
+// there is only one processor, both share all processors.
 func pin(n int) (a affinity, err error) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
@@ -39,7 +39,7 @@ func pin(n int) (a affinity, err error) {
 	for _, cpu := range cpus[:min(n, last)] {
 		a.caddy.Set(cpu)
 	}
-	// New threads inherit the processors of the thread that starts them.
+	// A new thread inherits the processors of the thread that starts it.
 	threads, err := procfs.AllThreads(os.Getpid())
 	if err != nil {
 		return a, err
@@ -52,7 +52,7 @@ func pin(n int) (a affinity, err error) {
 	return a, nil
 }
 
-// onCaddysCPUs calls start, which starts a process on Caddy's processors.
+// onCaddysCPUs calls start, which starts a process, on the processors of Caddy.
 func (a *affinity) onCaddysCPUs(start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

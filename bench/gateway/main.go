@@ -1,16 +1,16 @@
 //go:build linux
 
-// Command gateway measures what the rate_limit handler costs Caddy: requests per second, processor
-// time per request, latency and resident memory. Each has its baseline in the same run: the same
-// binary without the handler, and a Caddy that writes the same responses.
+// Command gateway measures what the rate_limit handler costs Caddy: requests per second, processor time
+// per request, latency and resident memory. Each figure has two baselines in the same run: the same
+// binary without the handler, and a Caddy that writes the same responses by other means.
 //
-// Variants take turns in short rounds, and ratios are taken within a round, so everything else that
-// the machine does affects them alike. Caddy has its own processors and the load comes from another
+// Variants take turns in short rounds, and ratios are taken within a round, so other work of the
+// machine affects all variants alike. Caddy has its own processors, and the load comes from another
 // one, so Caddy is the bottleneck. The processor time per request does not depend on that.
 //
-// Latency under such a load is the length of a queue. So it is measured in rounds of its own, in
-// which all variants get the same steady load, a fraction of what the first can do. It counts from
-// the instant at which a request is due.
+// Under such a load, latency would be the length of a queue. So latency is measured in rounds of its
+// own. In these, all variants get an equal steady load, which is a fraction of the load that the first
+// variant can serve. A latency counts from the instant at which the request is due.
 //
 //	go run ./gateway -caddy ../bin/caddy [-peer <caddy>] [-floor <caddy>] [-rounds 31] [-round 400ms] [-short]
 package main
@@ -29,19 +29,19 @@ import (
 
 // options are the values of the flags.
 type options struct {
-	caddy  string // the binary with our handler
-	peer   string // the binary with caddy-ratelimit; empty to leave out its rows
-	floor  string // the binary of ../test/floor; empty to leave out its row
-	only   string // the measurement to make; empty for all
+	caddy  string // path of a Caddy with this module
+	peer   string // path of a Caddy with caddy-ratelimit; "" to leave out its rows
+	floor  string // path of the binary of ../test/floor; "" to leave out its row
+	only   string // the only measurement to make; "" to make all
 	rounds int
 	round  time.Duration
 	keys   int
-	cpus   int // for Caddy; the load generator has one more; with 0 they share all
+	cpus   int // processors for Caddy, beside one for the load generator; 0 if both share all processors
 }
 
 const (
 	connections  = 32  // keep-alive connections to each Caddy
-	loadFraction = 0.2 // the load while latency is measured, of what the first variant can do
+	loadFraction = 0.2 // load while latency is measured, as a fraction of what the first variant can serve
 )
 
 func main() {
@@ -65,14 +65,14 @@ func main() {
 // A lab starts Caddys and measures them.
 type lab struct {
 	options
-	dir  string // for their files
+	dir  string // directory of their files
 	pins affinity
 
-	redis   string // address of the Redis that some Caddys count in
-	started int    // number of these Caddys: each has its own key prefix
+	redis   string // address of the Redis in which some of the Caddys count
+	started int    // number of Caddys that count in Redis; each has another key prefix
 }
 
-// start starts a Caddy whose only site has the given directives.
+// start starts a Caddy for v. Its only site has the directives in site.
 func (l *lab) start(v *variant, site string) (*caddy.Process, error) {
 	options := ""
 	if v.redis {

@@ -15,7 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// compare measures the variants of c.
+// compare measures the variants of c in turns.
 func (l *lab) compare(c *comparison) error {
 	upstream, stop, err := serveUpstream()
 	if err != nil {
@@ -50,7 +50,7 @@ func (l *lab) compare(c *comparison) error {
 	if err != nil {
 		return err
 	}
-	// And in these, the gateways are idle most of the time.
+	// In these rounds, the gateways are idle most of the time.
 	c.pace = loadFraction * c.variants[0].rates.Median()
 	steady := load.Steady(time.Duration(float64(time.Second)/c.pace), l.round/2)
 	return report.Turns(l.rounds, all, func(k *contender) error {
@@ -60,13 +60,13 @@ func (l *lab) compare(c *comparison) error {
 	})
 }
 
-// A contender is a variant with a running gateway.
+// A contender is a variant with a running Caddy.
 type contender struct {
 	*variant
 	load.Target
 }
 
-// warm sends every request once, and keeps the requests for the rounds.
+// warm makes the requests for the rounds of k, and sends each of them once.
 func (l *lab) warm(c *comparison, k *contender) error {
 	if !c.exhausted {
 		k.Requests = load.Distinct(c.keys)
@@ -88,7 +88,7 @@ func (l *lab) warm(c *comparison, k *contender) error {
 	return err
 }
 
-// weigh measures the resident memory of a fresh process of v, after one request of each key.
+// weigh measures the resident memory of a new process of v, after one request of each key.
 func (l *lab) weigh(v *variant) error {
 	g, err := l.start(v, v.site)
 	if err != nil {
@@ -108,8 +108,8 @@ func (l *lab) weigh(v *variant) error {
 	return err
 }
 
-// serveUpstream responds ok to every request until stop is called. It runs beside the load
-// generator.
+// serveUpstream starts an upstream that answers every request with ok, until stop is called. It runs in
+// the process of the load generator.
 func serveUpstream() (port int, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
-// Whose keys are overridden.
+// These say whose keys have overrides.
 const (
-	ofOthers  = "others"  // of no request
-	ofClients = "clients" // of all requests
+	ofOthers  = "others"  // keys that no request has
+	ofClients = "clients" // the keys of all requests
 )
 
-// storageOption writes an override of each of n keys into a storage of their own, and returns the
-// global option that selects the storage.
+// storageOption writes an override for each of n keys into a new storage. It returns the global option
+// that selects that storage.
 func (l *lab) storageOption(keys string, n int) (option string, err error) {
 	dir := filepath.Join(l.dir, "overrides-"+keys)
 	w := rules.NewWatcher(rulestore.NewStorage(&certmagic.FileStorage{Path: dir}), rules.Options{})

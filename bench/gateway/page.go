@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// printMachine prints what the figures depend on.
+// printMachine prints the machine on which the figures depend.
 func printMachine(a affinity) {
 	report.Head("go run ./gateway")
 	model := "unknown"
@@ -51,8 +51,8 @@ func printThroughput(c *comparison) {
 	fmt.Print("\nCPU is processor time per request.\n")
 }
 
-// latencyGoal is by how much the p99 of a variant with a goal may be above that of the first, in
-// milliseconds.
+// latencyGoal is the highest difference, in ms, between the p99 of a variant with a goal and the p99 of
+// the first variant.
 const latencyGoal = 1.0
 
 func printLatency(c *comparison) {
@@ -68,7 +68,8 @@ func printLatency(c *comparison) {
 	}
 }
 
-// memoryGoal is how much more memory the second row may have than the first, in bytes.
+// memoryGoal is the highest difference between the memory of the second row and that of the first, in
+// bytes.
 const memoryGoal = 100_000_000
 
 func printMemory(o options, variants []*variant) {

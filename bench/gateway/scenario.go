@@ -10,33 +10,33 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// A comparison measures several variants of a gateway that serve the same requests. The first is
-// the baseline.
+// A comparison measures several variants of a Caddy that serve equal requests. The first variant is the
+// baseline.
 type comparison struct {
 	id, title string
 	status    int  // of every response
-	exhausted bool // one client beyond its limit, instead of many within theirs
-	keys      int  // distinct ones
+	exhausted bool // one client beyond its limit, instead of many clients within theirs
+	keys      int  // number of different keys
 	variants  []*variant
 
 	pace float64 // requests per second while latency was measured
 }
 
-// A variant is a configuration of Caddy, and what was measured of it.
+// A variant is a configuration of Caddy, with its figures.
 type variant struct {
 	name, binary, site string
-	redis              bool // counts in Redis, for a fleet
-	unlimited          bool // has no limit to exhaust before it rejects
+	redis              bool // it counts in Redis
+	unlimited          bool // it rejects from the first request on, so warm need not exhaust a limit
 
-	overridden string // whose keys have overrides, as many as there are keys; empty for nobody's
+	overridden string // ofOthers or ofClients, whose keys have overrides; "" if none have
 
-	same string  // the name of the variant that writes the same responses; empty for none
-	goal float64 // the least ratio of requests per second to that variant; 0 for none
+	same string  // name of the variant that writes equal responses; "" if there is none
+	goal float64 // the least ratio of requests per second to that variant; 0 if there is no goal
 
 	rates report.Series // requests per second, by round
-	cpu   report.Series // microseconds of Caddy's processor time per request, by round
+	cpu   report.Series // processor time of Caddy per request in µs, by round
 
-	p50, p99 report.Series // milliseconds from when a request was due to its response, by round
+	p50, p99 report.Series // time from the due instant of a request to its response in ms, by round
 
 	resident report.Series // bytes, by process
 }
@@ -84,7 +84,7 @@ const (
 		}
 	}
 `
-	// sameHeaders writes the headers of three zones, by an ordinary directive.
+	// sameHeaders writes the headers of three zones with an ordinary directive.
 	sameHeaders = `	header {
 		X-RateLimit-Limit 1000
 		X-RateLimit-Remaining 999
@@ -93,7 +93,7 @@ const (
 		RateLimit-Policy "\"address\";q=1000000000;w=60, \"api_key\";q=1000;w=60, \"tenant\";q=1000;w=60"
 	}
 `
-	// sameRejection writes the response of a rejection, by ordinary directives.
+	// sameRejection writes the response of a rejection with ordinary directives.
 	sameRejection = `	header {
 		X-RateLimit-Limit 1
 		X-RateLimit-Remaining 0
@@ -110,14 +110,14 @@ const (
 	proxy   = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
 )
 
-// highZones are three zones with limits that a few keys do not reach.
+// highZones are three zones with limits that few keys do not reach.
 var highZones = strings.ReplaceAll(threeZones, "limit 1000/1m", "limit 1000000/1m")
 
-// fewKeys is how many keys there are where a node is to lease: each has many requests while a lease
-// lasts.
+// fewKeys is the number of keys if a node is to use leases: each key then has many requests in the life
+// of a lease.
 const fewKeys = 100
 
-// comparisons returns what is measured, without variants whose binary is not given.
+// comparisons returns the comparisons to measure. It leaves out variants whose binary is not given.
 func comparisons(o options) []*comparison {
 	within := func(id, where string, keys int, zones, rest string, redis bool, more ...*variant) *comparison {
 		return &comparison{
@@ -164,7 +164,8 @@ func comparisons(o options) []*comparison {
 		within("redis-many", "Redis", 10*fewKeys, highZones, respond, true,
 			&variant{name: "fleetlimit, counted in memory", binary: o.caddy, site: highZones + respond, same: "`header`"},
 			noHeaders(highZones, true)),
-		// What each of them costs more than the one before is what a part of the handler costs.
+		// Each variant does one thing more than the variant before it. The difference is the cost of a
+		// part of the handler.
 		within("shares", "memory", 10*fewKeys, highZones, respond, false,
 			&variant{name: "fleetlimit, no zone matches", binary: o.caddy, site: noMatch + respond},
 			oneWithoutHeaders, noHeaders(highZones, false)),
@@ -192,7 +193,7 @@ func comparisons(o options) []*comparison {
 	return all
 }
 
-// memoryVariants returns the variants whose memory is measured, after one request of each key.
+// memoryVariants returns the variants whose memory is measured after one request of each key.
 func memoryVariants(o options) []*variant {
 	return started([]*variant{
 		{name: "Caddy without the handler", binary: o.caddy, site: respond},

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Client has several connections to one Caddy. Each sends its next request when the response to
-// the last one is complete. The client must not limit the rate, so it is one thread that waits with
-// epoll and reads no more of a response than necessary.
+// A Client has several connections to one Caddy. A connection sends its next request when the response
+// to the last one is complete. The client must not limit the rate. So it is one thread that waits with
+// epoll, and it parses no more of a response than necessary.
 type Client struct {
 	epoll int
 	conns map[int32]*conn // by file descriptor
@@ -24,12 +24,12 @@ type Client struct {
 
 type conn struct {
 	fd  int
-	due time.Duration // when the request counts from, since the load began
-	n   int           // bytes of the response in buf
+	due time.Duration // the instant from which the request counts, since the start of the load
+	n   int           // number of bytes of the response in buf
 	buf [8 << 10]byte
 }
 
-// patience is how long a client waits for a response.
+// patience is the longest time that a client waits for a response.
 const patience = 5 * time.Second
 
 // Dial opens n connections to a port on the loopback interface.
@@ -63,13 +63,13 @@ func (c *Client) open(port int) error {
 	return c.watch(fd)
 }
 
-// watch makes wait return when fd can be read.
+// watch makes wait return fd when it can be read.
 func (c *Client) watch(fd int) error {
 	return unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd,
 		&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
-// wait returns the descriptors that can be read, once there are any.
+// wait waits until some descriptors can be read, and returns them.
 func (c *Client) wait(events []unix.EpollEvent) ([]unix.EpollEvent, error) {
 	for {
 		ready, err := unix.EpollWait(c.epoll, events, int(patience.Milliseconds()))
@@ -92,13 +92,13 @@ func (c *Client) Close() {
 	unix.Close(c.epoll)
 }
 
-// A Load is the number and the pace of the requests that a client sends.
+// A Load is the number of requests that a client sends, and their pace.
 type Load struct {
-	Requests int           // in all; 0 for no limit
-	Duration time.Duration // after it no request is sent; 0 for no end
+	Requests int           // total number; 0 if there is no limit
+	Duration time.Duration // no request is sent after it; 0 if there is no end
 
-	// Every is the time from one request to the next in a steady load. If it is 0, each connection
-	// sends a request as soon as it has the response to the last one.
+	// Every is the time between two requests of a steady load. If it is 0, each connection sends a
+	// request as soon as it has the response to the last one.
 	Every time.Duration
 }
 
@@ -107,18 +107,18 @@ func Steady(every, duration time.Duration) Load {
 	return Load{Requests: int(duration / every), Every: every}
 }
 
-// Send sends requests until the load ends, and waits for the last responses. It returns the
-// duration of each request and of all together. A response with another status than want is an
-// error.
+// Send sends the requests of a load in turn, and waits for all responses. It returns the duration of
+// each request, and the duration of the whole load. It returns an error if a response has another
+// status than want.
 //
-// In a steady load, a request counts from the instant at which it is due, even if all connections
-// are busy then: a user does not know of the other requests. Otherwise it counts from when it is
-// sent.
+// In a steady load, a request counts from the instant at which it is due, even if all connections are
+// busy then: users do not wait for each other's requests. In other loads, a request counts from the
+// instant at which it is sent.
 func (c *Client) Send(r *Requests, l Load, want int) (latencies []time.Duration, took time.Duration, err error) {
 	start, sent := time.Now(), 0
-	end := patience + time.Duration(l.Requests)*l.Every // of a steady load
+	end := patience + time.Duration(l.Requests)*l.Every // of a steady load, since start
 	latencies = make([]time.Duration, 0, l.Requests)
-	idle := make([]*conn, 0, len(c.conns)+l.Requests) // the longest idle first
+	idle := make([]*conn, 0, len(c.conns)+l.Requests) // the connection that is idle longest comes first
 	for _, k := range c.conns {
 		idle = append(idle, k)
 	}
@@ -132,12 +132,12 @@ func (c *Client) Send(r *Requests, l Load, want int) (latencies []time.Duration,
 	more := func(now time.Duration) bool {
 		return (l.Requests == 0 || sent < l.Requests) && (l.Duration == 0 || now < l.Duration)
 	}
-	// sendDue sends the requests that are due at now, while there are idle connections.
+	// sendDue sends the requests that are due at now, as long as there are idle connections.
 	sendDue := func(now time.Duration) error {
 		for len(idle) > 0 && more(now) {
 			k := idle[0]
 			if k.due = now; l.Every > 0 {
-				k.due = time.Duration(sent+1) * l.Every // at a tick of the timer, which started after start
+				k.due = time.Duration(sent+1) * l.Every // the timer ticks then or shortly after
 			}
 			if k.due > now {
 				return nil
@@ -166,7 +166,7 @@ func (c *Client) Send(r *Requests, l Load, want int) (latencies []time.Duration,
 		}
 		for _, e := range ready {
 			if int(e.Fd) == timer {
-				var ticks [8]byte // since the last read
+				var ticks [8]byte // number of ticks since the last read
 				_, _ = unix.Read(timer, ticks[:])
 			} else {
 				k := c.conns[e.Fd]
@@ -187,7 +187,7 @@ func (c *Client) Send(r *Requests, l Load, want int) (latencies []time.Duration,
 	return latencies, time.Since(start), nil
 }
 
-// ticks returns a timer that c also waits for. It uses the kernel's clock, because epoll itself
+// ticks returns a timer for which wait also waits. It is a timer of the kernel, because epoll itself
 // waits for whole milliseconds.
 func (c *Client) ticks(every time.Duration) (fd int, err error) {
 	fd, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
@@ -204,7 +204,8 @@ func (c *Client) ticks(every time.Duration) (fd int, err error) {
 	return fd, err
 }
 
-// request starts a request. It fits the socket's buffer, so it is written at once.
+// request sends a request. The request fits into the buffer of the socket, so one write sends all of
+// it.
 func (k *conn) request(text []byte) error {
 	k.n = 0
 	n, err := unix.Write(k.fd, text)
@@ -219,8 +220,8 @@ var (
 	contentLength = []byte("\r\nContent-Length: ")
 )
 
-// read reads more of a response, and reports whether it is complete. Another status than wanted, of
-// three digits, is an error.
+// read reads more of a response, and reports whether the response is complete. It returns an error if
+// the status is another one than wanted, which has three digits.
 func (k *conn) read(wanted string) (complete bool, err error) {
 	n, err := unix.Read(k.fd, k.buf[k.n:])
 	if err != nil {
@@ -250,14 +251,13 @@ func (k *conn) read(wanted string) (complete bool, err error) {
 	if k.n < header+len(endOfHeader)+length {
 		return false, nil
 	}
-	if status := got[9:12]; string(status) != wanted { // HTTP/1.1 200
+	if status := got[9:12]; string(status) != wanted { // the header begins like HTTP/1.1 200
 		return false, fmt.Errorf("a response with status %s, want %s:\n%s", status, wanted, got)
 	}
 	return true, nil
 }
 
-// Requests are sent one after another, and again from the first. They are made before anything is
-// measured.
+// Requests are sent in turn, and again from the first one. They are made before anything is measured.
 type Requests struct {
 	texts [][]byte
 	next  int
@@ -270,10 +270,10 @@ func (r *Requests) take() []byte {
 	return text
 }
 
-// Key returns the API key of a request of Distinct, which are numbered from 0.
+// Key returns the API key of request i of Distinct.
 func Key(i int) string { return fmt.Sprintf("sk_live_%024d", i) }
 
-// Distinct returns n requests in random order, each with its own API key and tenant.
+// Distinct returns n requests in random order. Each has another API key and another tenant.
 func Distinct(n int) *Requests {
 	r := new(Requests)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
@@ -282,7 +282,7 @@ func Distinct(n int) *Requests {
 	return r
 }
 
-// Same returns the request of one client.
+// Same returns one request, which a client repeats.
 func Same() *Requests {
 	r := new(Requests)
 	r.add("sk_live_exhausted", "tenant-0")

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// The server holds back the first request, while others become due behind it on the only
-// connection.
+// The server delays the first request, while others become due behind it on the only connection.
 func TestSteadyLoadMeasuresFromDueInstant(t *testing.T) {
 	const held, every, n = 50 * time.Millisecond, time.Millisecond, 60
 	var first sync.Once

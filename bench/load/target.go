@@ -15,20 +15,20 @@ type Target struct {
 	*caddy.Process
 	Client   *Client
 	Requests *Requests
-	Status   int // of every response
+	Status   int // of all responses
 }
 
-// Figures are what was measured of a load.
+// Figures are the results of a load.
 type Figures struct {
 	Rate      float64         // responses per second
-	CPU       float64         // microseconds of processor time per response
+	CPU       float64         // processor time per response, in µs
 	latencies []time.Duration // sorted
 }
 
-// Latency returns a quantile of the latencies, in milliseconds.
+// Latency returns the quantile q of the latencies, in ms.
 func (f *Figures) Latency(q float64) float64 { return report.Quantile(q, f.latencies).Seconds() * 1e3 }
 
-// Measure sends requests until the load ends.
+// Measure sends the requests of a load, and returns the figures.
 func (t *Target) Measure(l Load) (f Figures, err error) {
 	var took time.Duration
 	cpu, err := t.Spent(func() (err error) {

@@ -1,8 +1,8 @@
-// Command peer is Caddy with caddy-ratelimit, and with what takes its place when it is written by
-// hand: a handler that asks redis_rate. Both count in the same Redis Cluster: caddy-ratelimit by a
-// Caddy storage, redis_rate by itself. bench/fleet and bench/gateway measure them.
+// Command peer is Caddy with two peers of this module: caddy-ratelimit, and a handler that asks
+// redis_rate, as operators write one by hand. Both count in one Redis Cluster, caddy-ratelimit through
+// a storage of Caddy, and redis_rate directly. bench/fleet and bench/gateway measure them.
 //
-// caddy-ratelimit cannot be in one binary with this module, as both have the same module ID.
+// One binary cannot have caddy-ratelimit and this module, because both have the same module ID.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() { caddycmd.Main() }
 //
 //	redis_rate <events> <window> <address...>
 //
-// A request that Redis does not decide within the timeout is admitted.
+// A request is admitted if Redis does not decide it within the timeout.
 type handler struct {
 	Limit     redisrate.Limit
 	Addresses []string
@@ -42,8 +42,8 @@ type handler struct {
 	limiter *redisrate.Limiter
 }
 
-// timeout is how long a request waits for Redis: the default of fleetlimit. Without one, go-redis
-// repeats calls that wait for seconds each.
+// timeout is how long a request waits for Redis. It is the default of this module. Without a timeout,
+// go-redis repeats calls that wait for seconds each.
 const timeout = 50 * time.Millisecond
 
 // CaddyModule implements caddy.Module.

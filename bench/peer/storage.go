@@ -14,7 +14,7 @@ import (
 
 func init() { caddy.RegisterModule(new(storage)) }
 
-// A storage keeps Caddy's files in the fields of one hash of a Redis Cluster. The syntax is
+// A storage keeps Caddy's files in one hash of a Redis Cluster, each in a field. The syntax is
 //
 //	storage cluster <address...>
 type storage struct {
@@ -88,7 +88,7 @@ func (s *storage) Stat(ctx context.Context, name string) (certmagic.KeyInfo, err
 	return certmagic.KeyInfo{Key: name, Size: int64(len(value)), IsTerminal: true}, err
 }
 
-// Lock implements certmagic.Storage. caddy-ratelimit needs no locks.
+// Lock implements certmagic.Storage. It does nothing, as caddy-ratelimit needs no locks.
 func (s *storage) Lock(context.Context, string) error { return nil }
 
 // Unlock implements certmagic.Storage.

@@ -15,14 +15,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// mostParts is the greatest number of sub-windows whose decisions are compared with the log.
+// mostParts is the highest number of sub-windows that is compared with the log.
 const mostParts = 60
 
-// accuracyEnd is how long requests come of which decisions are compared.
+// accuracyEnd is the time in which requests arrive for the comparison.
 const accuracyEnd = 30 * minute
 
-// around returns requests of 20 keys, each at half to twice the limit on average: by chance, or in
-// bursts of up to half of the limit.
+// around returns requests of 20 keys. Each key has half to twice the limit on average. Requests come
+// independently of each other, or in bursts of up to half of the limit.
 func around(bursts bool) []sim.Request {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var all []sim.Request
@@ -45,10 +45,11 @@ func around(bursts bool) []sim.Request {
 	return all
 }
 
-// An accuracy is what sliding windows of 1 and more sub-windows do with the same requests.
+// An accuracy has the decisions of sliding windows with 1 and more sub-windows on one series of
+// requests.
 type accuracy struct {
 	requests int64
-	exact    int64 // that the log admits
+	exact    int64 // number of requests that the log admits
 	windows  []sim.Algorithm
 }
 
@@ -70,7 +71,8 @@ func measureAccuracy(requests []sim.Request) accuracy {
 	return accuracy{int64(len(requests)), all[0].Admitted, all[1:]}
 }
 
-// otherwise returns the requests that each number of sub-windows decides otherwise, in percent.
+// otherwise returns, by the number of sub-windows, the percentage of the requests that are decided
+// otherwise than by the log.
 func (a accuracy) otherwise() (points plotter.XYs) {
 	for _, w := range a.windows {
 		points = append(points, plotter.XY{X: float64(w.SubWindows), Y: 100 * float64(w.Differs) / float64(a.requests)})
@@ -78,7 +80,7 @@ func (a accuracy) otherwise() (points plotter.XYs) {
 	return points
 }
 
-// excess returns by how many events each number of sub-windows exceeds the limit at worst.
+// excess returns, by the number of sub-windows, the highest number of events above the limit.
 func (a accuracy) excess() (points plotter.XYs) {
 	for _, w := range a.windows {
 		points = append(points, plotter.XY{X: float64(w.SubWindows), Y: float64(w.Excess)})
@@ -106,7 +108,7 @@ func drawAccuracy() []byte {
 	return chart.SVG(8*vg.Inch, 2.2*vg.Inch, otherwise, excess)
 }
 
-// accuracyTable returns how the decisions of sliding windows differ from those of the log.
+// accuracyTable returns a table of how the decisions of sliding windows differ from those of the log.
 func accuracyTable() string {
 	var b strings.Builder
 	b.WriteString("| sub-windows | by chance: decided otherwise | admitted | worst excess | in bursts: decided otherwise | admitted | worst excess |\n" +

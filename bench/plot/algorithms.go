@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The algorithms, in the order of the page.
+// algorithms are the algorithms, in the order of the page.
 var algorithms = []struct {
 	limiter.Algorithm
 	colour color.NRGBA
@@ -26,7 +26,7 @@ var algorithms = []struct {
 // mixedEnd is the end of the figure of mixed traffic.
 const mixedEnd = 8 * minute
 
-// drawAlgorithms draws what each algorithm admits of the same traffic.
+// drawAlgorithms draws which part of the mixed traffic each algorithm admits.
 func drawAlgorithms() []byte {
 	offered := mixed()
 	p := timeline("offered: requests in each 5 s", mixedEnd, minute, 0, 25, 50)
@@ -48,7 +48,8 @@ func drawAlgorithms() []byte {
 	return chart.SVG(8*vg.Inch, 1.5*vg.Inch, rows...)
 }
 
-// perInterval counts the events of each interval. Its points are the beginnings of the intervals.
+// perInterval returns the number of events in each interval. The x of a point is the beginning of its
+// interval.
 func perInterval(events []event, length limiter.Instant) plotter.XYs {
 	points := make(plotter.XYs, mixedEnd/length+1)
 	for i := range points {
@@ -60,7 +61,7 @@ func perInterval(events []event, length limiter.Instant) plotter.XYs {
 	return points
 }
 
-// highest returns the first of the points with the largest value.
+// highest returns the point with the highest value. If there are several, it returns the first one.
 func highest(points plotter.XYs) (peak plotter.XY) {
 	for _, p := range points {
 		if p.Y > peak.Y {
@@ -70,7 +71,7 @@ func highest(points plotter.XYs) (peak plotter.XY) {
 	return peak
 }
 
-// algorithmsTable returns the numbers for that traffic.
+// algorithmsTable returns a table of what each algorithm admits of the mixed traffic.
 func algorithmsTable() string {
 	var b strings.Builder
 	offered := mixed()
@@ -82,7 +83,7 @@ func algorithmsTable() string {
 	return b.String()
 }
 
-// mostInAMinute returns the most events in any minute.
+// mostInAMinute returns the highest number of events in any minute.
 func mostInAMinute(events []event) (most int) {
 	first := 0
 	for i, e := range events {

@@ -1,10 +1,10 @@
-// Command plot draws the figures of docs/algorithms.md, and prints its tables, with the algorithms
-// themselves:
+// Command plot draws the figures of docs/algorithms.md and prints the tables of that page. It runs the
+// algorithms of package limiter for them:
 //
 //	cd bench && go run ./plot
 //
-// The same source always draws the same bytes. The test of this package fails when the figures in
-// the repository, or the tables on the page, differ from the output of the command.
+// Equal sources always make equal bytes. The test of this package fails if the figures in the
+// repository, or the tables on the page, differ from the output of the command.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The numbers of sub-windows in the comparison.
+// parts are the numbers of sub-windows in the figure and the table.
 var parts = []struct {
 	n      int
 	colour color.NRGBA
@@ -26,7 +26,8 @@ func counter(subWindows int) limiter.Algorithm {
 
 var exactLog = limiter.Algorithm{Kind: limiter.SlidingWindowLog}
 
-// drawSubWindows draws how counters with more sub-windows approach the exact window.
+// drawSubWindows draws how the count of a sliding window approaches the exact count with more
+// sub-windows.
 func drawSubWindows() []byte {
 	const end = 130 * second
 	one := []event{{20 * second, 100}}
@@ -44,7 +45,8 @@ func drawSubWindows() []byte {
 	return chart.SVG(8*vg.Inch, 1.75*vg.Inch, rows...)
 }
 
-// distance samples by how many events a counter of n sub-windows exceeds the exact log.
+// distance returns samples of the number of events by which a sliding window of n sub-windows counts
+// more than the exact log.
 func distance(n int, every limiter.Instant) plotter.XYs {
 	exact := used(exactLog, bursts(), mixedEnd, every)
 	points := used(counter(n), bursts(), mixedEnd, every)
@@ -54,7 +56,7 @@ func distance(n int, every limiter.Instant) plotter.XYs {
 	return points
 }
 
-// subWindowsTable returns how far the counters are from the exact log.
+// subWindowsTable returns a table of how far sliding windows are from the exact log.
 func subWindowsTable() string {
 	const far = 5 // requests
 	var b strings.Builder

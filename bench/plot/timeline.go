@@ -14,8 +14,8 @@ import (
 
 type plot = gonum.Plot
 
-// timeline returns a figure with time from 0 to end. There is a tick at each step, and at each of
-// the values, which are in order.
+// timeline returns a figure with the time from 0 to end. The x-axis has a tick at each step. The y-axis
+// has a tick at each of values, which must ascend.
 func timeline(title string, end, step limiter.Instant, values ...float64) *plot {
 	p := chart.New(title, "", "")
 	var ticks, at gonum.ConstantTicks
@@ -31,13 +31,13 @@ func timeline(title string, end, step limiter.Instant, values ...float64) *plot 
 	return p
 }
 
-// area adds a curve, and fills the area between it and zero.
+// area adds a curve, and fills the area between the curve and zero.
 func area(p *plot, c color.NRGBA, points plotter.XYs) {
 	points = thin(points)
 	first, last := points[0], points[len(points)-1]
 	polygon, err := plotter.NewPolygon(append(plotter.XYs{{X: first.X}}, append(points, plotter.XY{X: last.X})...))
 	if err != nil {
-		panic(err) // a point is NaN
+		panic(err) // some point is NaN
 	}
 	polygon.Color, polygon.LineStyle.Width = chart.Faint(c), 0
 	p.Add(polygon)
@@ -56,7 +56,7 @@ func mark(p *plot, c color.NRGBA, at plotter.XY) {
 	p.Add(labels)
 }
 
-// thin removes points that are on the line between their neighbours.
+// thin removes points that lie on the line between their neighbours.
 func thin(points plotter.XYs) (out plotter.XYs) {
 	for i, p := range points {
 		if i == 0 || i == len(points)-1 || points[i-1].Y+points[i+1].Y != 2*p.Y {

@@ -9,25 +9,25 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Microseconds.
+// second and minute are in µs.
 const (
 	second = limiter.Instant(1_000_000)
 	minute = 60 * second
 )
 
-// start is the instant at which figures begin: a full minute, when a fixed window begins.
+// start is the instant at which figures begin, which is a full minute, so a fixed window begins.
 const start = 1_800_000_000 * second
 
 // limit is the limit of all figures.
 var limit = limiter.Limit{Events: 100, Window: time.Minute}
 
-// An event arrives at an instant after start, with a cost.
+// An event has a cost, and an instant after start at which it arrives.
 type event struct {
 	at   limiter.Instant
 	cost int64
 }
 
-// evenly returns n events from one instant up to another.
+// evenly returns n events at regular intervals, from one instant up to another.
 func evenly(n int, from, to limiter.Instant) (events []event) {
 	for i := range n {
 		events = append(events, event{from + (to-from)*limiter.Instant(i)/limiter.Instant(n), 1})
@@ -35,16 +35,16 @@ func evenly(n int, from, to limiter.Instant) (events []event) {
 	return events
 }
 
-// mixed is the traffic that compares the algorithms: within the limit, then twice the limit within
-// 20 s around the end of a minute, then steadily nearly twice the limit.
+// mixed returns the traffic on which algorithms are compared: at first within the limit, then twice the
+// limit within 20 s around the end of a minute, and then steadily nearly twice the limit.
 func mixed() (events []event) {
 	events = append(events, evenly(60, 0, minute)...)
 	events = append(events, evenly(200, 2*minute+50*second, 3*minute+10*second)...)
 	return append(events, evenly(540, 5*minute, 8*minute)...)
 }
 
-// bursts is the traffic that compares sub-windows: up to 40 events at once, every few seconds to
-// half a minute.
+// bursts returns the traffic on which sub-windows are compared: up to 40 events at once, every few
+// seconds up to every half minute.
 func bursts() (events []event) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for at := 5 * second; at < 8*minute; at += (4 + limiter.Instant(rng.Int64N(30))) * second {
@@ -53,7 +53,7 @@ func bursts() (events []event) {
 	return events
 }
 
-// newCount returns a count and its rule. Unless binding is true, the limit is out of reach.
+// newCount returns a count and its rule. The limit is out of reach unless binding is true.
 func newCount(a limiter.Algorithm, binding bool) (limiter.Count, *limiter.Rule) {
 	l := limit
 	if !binding {
@@ -66,7 +66,7 @@ func newCount(a limiter.Algorithm, binding bool) (limiter.Count, *limiter.Rule) 
 	return limiter.NewCount(a), r
 }
 
-// admit returns the events that a count of the algorithm a admits.
+// admit returns the events that a count of algorithm a admits.
 func admit(a limiter.Algorithm, events []event) (admitted []event) {
 	c, r := newCount(a, true)
 	for _, e := range events {
@@ -77,7 +77,8 @@ func admit(a limiter.Algorithm, events []event) (admitted []event) {
 	return admitted
 }
 
-// used samples the events in the window of a count of the algorithm a, with a limit out of reach.
+// used returns samples of the events that a count of algorithm a has in its window. The limit is out of
+// reach.
 func used(a limiter.Algorithm, events []event, end, every limiter.Instant) (points plotter.XYs) {
 	c, r := newCount(a, false)
 	for at := limiter.Instant(0); at <= end; at += every {

@@ -17,19 +17,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A variant decides in Redis whether a request is within its limits.
+// A variant decides in Redis whether requests are within their limits.
 type variant struct {
 	name  string
 	take  func(ctx context.Context, key string) error
 	rates report.Series // decisions per second, by round
 
-	oneCall bool // each request must be one script call
+	oneCall bool // each request must make one script call
 }
 
 func (v *variant) String() string { return v.name }
 
-// compare measures variants in turn, in short rounds. It prints their rates, and the ratios to the
-// first within a round.
+// compare measures variants in turns, in short rounds. It prints their rates, and the ratios to the
+// rate of the first variant in the same round.
 func compare(s *redistest.Server, o options) error {
 	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
@@ -54,7 +54,7 @@ func compare(s *redistest.Server, o options) error {
 	return nil
 }
 
-// measure makes requests for one round, and adds the rate.
+// measure makes requests for one round, and adds their rate to v.rates.
 func (v *variant) measure(s *redistest.Server, o options) error {
 	before, err := scriptCalls(s)
 	if err != nil {
@@ -97,7 +97,7 @@ func takeRedisRate(l *redisrate.Limiter) func(context.Context, string) error {
 	}
 }
 
-// takeStore takes one event in each of several zones that count by the same key.
+// takeStore returns a function that takes one event from each of several zones with one key.
 func takeStore(s *redisstore.Store, zones int) func(context.Context, string) error {
 	rules := rules(zones)
 	return func(ctx context.Context, key string) error {
@@ -109,7 +109,7 @@ func takeStore(s *redisstore.Store, zones int) func(context.Context, string) err
 	}
 }
 
-// rules returns n rules, each with its own count.
+// rules returns n rules. Each has another count.
 func rules(n int) []*limiter.Rule {
 	var all []*limiter.Rule
 	for id := range uint32(n) {
@@ -124,7 +124,7 @@ func rules(n int) []*limiter.Rule {
 	return all
 }
 
-// scriptCalls returns how many scripts Redis has run. Calls of unknown scripts do not count.
+// scriptCalls returns the number of scripts that Redis has run. Calls of unknown scripts do not count.
 func scriptCalls(s *redistest.Server) (int64, error) {
 	stats, err := s.Client().InfoMap(context.Background(), "commandstats").Result()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// cost prints what a call costs Redis: processor time and bytes.
+// cost prints the processor time and the bytes on the network that a call costs Redis.
 func cost(s *redistest.Server, o options) error {
 	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
@@ -49,10 +49,10 @@ func cost(s *redistest.Server, o options) error {
 	return nil
 }
 
-// usage is what a Redis has used since it started.
+// usage is what a Redis has used since its start.
 type usage struct {
-	seconds        float64 // of processor time
-	calls, in, out int64   // scripts, and bytes of the network
+	seconds        float64 // processor time
+	calls, in, out int64   // number of scripts run, and bytes received and sent
 }
 
 func (u *usage) read(s *redistest.Server) (err error) {
@@ -78,7 +78,8 @@ func (u *usage) read(s *redistest.Server) (err error) {
 	return err
 }
 
-// takeLease takes one event by leases. Each key is new to the node, so each take is a lease request.
+// takeLease returns a function that takes one event by leases. Each key is new to the node, so each
+// take is a lease request.
 func takeLease(leases *lease.Store) func(context.Context, string) error {
 	rule := rules(1)[0]
 	rule.Zone = leases.Open("bench")

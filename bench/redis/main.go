@@ -1,4 +1,4 @@
-// Command redis measures the store on Redis: the cost of a decision beside redis_rate in the same
+// Command redis measures the store in Redis: how fast it decides compared with redis_rate in the same
 // run, what a call costs Redis, and the memory of counts. It starts and stops its own redis-server.
 //
 //	go run ./redis [-callers 512] [-rounds 15] [-round 500ms] [-keys 100000] [-short]

@@ -16,8 +16,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// weigh prints how much memory Redis needs for keys with some counts each, such as those of zones and
-// endpoints.
+// weigh prints how much memory Redis needs for keys with several counts each, such as the counts of
+// zones and endpoints.
 func weigh(s *redistest.Server, o options) error {
 	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
@@ -35,7 +35,8 @@ func weigh(s *redistest.Server, o options) error {
 	return nil
 }
 
-// weighKeys returns the memory of keys with some counts each, above that of an empty Redis.
+// weighKeys returns the memory, in bytes, of keys that have this many counts each. It leaves out the
+// memory of an empty Redis.
 func weighKeys(s *redistest.Server, store *redisstore.Store, keys, counts int) (bytes int64, err error) {
 	ctx := context.Background()
 	if err := s.Client().FlushAll(ctx).Err(); err != nil {
@@ -64,7 +65,7 @@ func fill(ctx context.Context, store *redisstore.Store, keys int, rules []*limit
 			for n := next.Add(1); n <= int64(keys); n = next.Add(1) {
 				key := []byte("sk_live_" + strconv.FormatInt(n, 36))
 				for i, r := range rules {
-					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // expires late in the window
+					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // so many events make the count expire late in the window
 				}
 				if err := store.Take(ctx, 0, takes); err != nil {
 					return err
@@ -76,7 +77,7 @@ func fill(ctx context.Context, store *redisstore.Store, keys int, rules []*limit
 	return callers.Wait()
 }
 
-// usedMemory returns how many bytes Redis has allocated.
+// usedMemory returns the number of bytes that Redis has allocated.
 func usedMemory(ctx context.Context, s *redistest.Server) (int64, error) {
 	info, err := s.Client().InfoMap(ctx, "memory").Result()
 	if err != nil {

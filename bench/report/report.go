@@ -1,7 +1,7 @@
 // Package report prints measurements as tables in Markdown.
 //
-// Variants take turns in short rounds. Everything else that the machine does affects all variants
-// of a round alike, so they are compared within a round. The report has the median of the rounds.
+// Variants take turns in short rounds. Other work of the machine affects all variants of a round alike,
+// so variants are compared within a round. A report has the median of all rounds.
 package report
 
 import (
@@ -22,7 +22,7 @@ func Head(command string) {
 		strings.Join(append([]string{command}, os.Args[1:]...), " "))
 }
 
-// End ends a command that has failed, with what went wrong.
+// End prints err and exits with status 1. It does nothing if err is nil.
 func End(command string, err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, command+":", err)
@@ -30,7 +30,7 @@ func End(command string, err error) {
 	}
 }
 
-// Turns has all variants do their part of each round. None always follows the same other.
+// Turns calls do for each variant in each round. Each round begins with another variant.
 func Turns[V fmt.Stringer](rounds int, variants []V, do func(V) error) error {
 	for round := range rounds {
 		for turn := range variants {
@@ -57,7 +57,7 @@ func Row(cells ...any) {
 	fmt.Println("|")
 }
 
-// Met formats whether a goal was met.
+// Met returns the word for whether a goal was met.
 func Met(ok bool) string {
 	if ok {
 		return "met"
@@ -65,7 +65,7 @@ func Met(ok bool) string {
 	return "missed"
 }
 
-// Milliseconds formats a duration.
+// Milliseconds formats a duration in ms.
 func Milliseconds(d time.Duration) string { return fmt.Sprintf("%.3f ms", d.Seconds()*1e3) }
 
 // A Series has one figure per round.
@@ -77,17 +77,17 @@ func (s Series) Over(base Series) Series { return floats.DivTo(make(Series, len(
 // Minus returns s minus base, round by round.
 func (s Series) Minus(base Series) Series { return floats.SubTo(make(Series, len(s)), s, base) }
 
-// Median returns the median of the rounds.
+// Median returns the median of the figures.
 func (s Series) Median() float64 { return Quantile(0.5, slices.Sorted(slices.Values(s))) }
 
-// Spread formats the median, the least and the greatest of the rounds, each in a format such as
-// "%.3f", with the unit after the median.
+// Spread formats the median, the lowest and the highest figure. format is the format of each, such as
+// "%.3f". unit follows the median.
 func (s Series) Spread(format, unit string) string {
 	return fmt.Sprintf(format+unit+" ("+format+" to "+format+")", s.Median(), floats.Min(s), floats.Max(s))
 }
 
-// Quantile returns the least of the sorted values that at least a fraction q does not exceed, or 0
-// when there are none.
+// Quantile returns the lowest value of sorted such that at least a fraction q of the values are not
+// higher. It returns 0 if sorted is empty.
 func Quantile[T ~float64 | ~int64](q float64, sorted []T) T {
 	if len(sorted) == 0 {
 		return 0

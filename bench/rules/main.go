@@ -1,9 +1,9 @@
 //go:build linux
 
-// Command rules measures what the change of one override costs among many others: an addition, a
-// change and a removal over the admin API of a Caddy that keeps its rules in each of the stores, and
-// how many bytes the history of a change takes there. It starts and stops its own redis-server and
-// PostgreSQL.
+// Command rules measures what the change of one override costs if there are many others. It adds,
+// changes and removes overrides through the admin API of a Caddy, with the rules in each kind of store,
+// and measures how many bytes the history of a change takes there. It starts and stops its own
+// redis-server and PostgreSQL.
 //
 //	go run ./rules [-caddy ../bin/caddy] [-overrides 100000] [-changes 50] [-only postgres] [-short]
 package main

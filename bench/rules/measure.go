@@ -27,7 +27,7 @@ const site = `http://127.0.0.1:%d {
 }
 `
 
-// measure prints the row of a store.
+// measure measures a store, and prints its row.
 func (s *store) measure(o options) error {
 	dir, err := os.MkdirTemp("", "bench-rules")
 	if err != nil {
@@ -82,7 +82,8 @@ func (s *store) measure(o options) error {
 	return nil
 }
 
-// fill puts overrides in force. The second version makes all that later ones need.
+// fill puts n overrides in force. It then changes one of them, because the first change makes what all
+// later changes use.
 func fill(admin string, n int) error {
 	var d rules.Document
 	for i := range n {
@@ -108,7 +109,8 @@ func fill(admin string, n int) error {
 	return err
 }
 
-// request sends a request to the admin API, and returns how many milliseconds its answer takes.
+// request sends a request to the admin API. It returns the time until the response has been read, in
+// ms.
 func request(admin, method, path string, body []byte) (milliseconds float64, err error) {
 	r, err := http.NewRequest(method, "http://"+admin+"/rate_limit/"+path, bytes.NewReader(body))
 	if err != nil {

@@ -13,18 +13,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A store is one that rules can be kept in.
+// A store is a kind of store for rules.
 type store struct {
 	name string
 
-	// open starts the store. option selects it in the block rate_limit of the Caddyfile, and size
-	// returns how many bytes it has.
+	// open starts the store. It returns the option that selects the store in the block rate_limit of
+	// the Caddyfile, a function that returns the size of the history in bytes, and a function that
+	// stops the store.
 	open func(dir string) (option string, size func() (int64, error), end func(), err error)
 }
 
 var stores = []store{{"storage", openStorage}, {"redis", openRedis}, {"postgres", openPostgres}}
 
-// openStorage has the rules in files of Caddy.
+// openStorage keeps the rules in Caddy's storage, in files.
 func openStorage(dir string) (option string, size func() (int64, error), end func(), err error) {
 	size = func() (sum int64, err error) {
 		err = filepath.WalkDir(filepath.Join(dir, "storage"), func(_ string, e fs.DirEntry, err error) error {
@@ -42,7 +43,7 @@ func openStorage(dir string) (option string, size func() (int64, error), end fun
 	return "rules storage", size, func() {}, nil
 }
 
-// openRedis has the rules in a Redis that persists them.
+// openRedis keeps the rules in a Redis that writes an append-only file.
 func openRedis(string) (option string, size func() (int64, error), end func(), err error) {
 	s, err := redistest.StartServer("appendonly yes")
 	if err != nil {
@@ -54,7 +55,7 @@ func openRedis(string) (option string, size func() (int64, error), end func(), e
 	return "redis {\n\t\t\taddress " + s.Addr + "\n\t\t}\n\t\trules redis", size, s.Close, nil
 }
 
-// openPostgres has the rules in a PostgreSQL that waits for the disk at each commit.
+// openPostgres keeps the rules in a PostgreSQL that waits for the disk at each commit.
 func openPostgres(string) (option string, size func() (int64, error), end func(), err error) {
 	s, err := pgtest.StartServer("fsync = on", "full_page_writes = on", "shared_buffers = 128MB")
 	if err != nil {

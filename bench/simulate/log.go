@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// writeLog writes a log of one day as Caddy does, and returns its size.
+// writeLog writes a log of one day in the format of Caddy. It returns the size of the log in bytes.
 func writeLog(name string, o options) (size int64, err error) {
 	file, err := os.Create(name)
 	if err != nil {
@@ -35,8 +35,8 @@ func writeLog(name string, o options) (size int64, err error) {
 	return size, file.Close()
 }
 
-// line is a line of Caddy's access log: when the request ended, its address and key, and how long it
-// took.
+// line is the format of a line of Caddy's access log. Its values are the instant at which the request
+// ended, three bytes of its address, its key, and its duration.
 const line = `{"level":"info","ts":%.6f,"logger":"http.log.access.log0","msg":"handled request","request":{` +
 	`"remote_ip":"192.0.2.1","remote_port":"51234","client_ip":"10.%d.%d.%d","proto":"HTTP/2.0","method":"GET",` +
 	`"host":"api.example.com","uri":"/v1/items/4711?page=2","headers":{"X-Api-Key":["key-%d"],` +

@@ -1,5 +1,5 @@
-// Command simulate measures the simulator on a made-up log of Caddy: what one rule costs beside
-// reading the log alone, what each further limit costs, and the memory of a key.
+// Command simulate measures the simulator on a synthetic log of Caddy: the cost of one rule compared
+// with that of reading the log, the cost of each further limit, and the memory per key.
 //
 //	go run ./simulate [-lines 1000000] [-keys 50000] [-rounds 3] [-short]
 package main

@@ -12,14 +12,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 
-// further is how many limits are tried besides the one in force.
+// further is the number of limits that are tried besides the limit in force.
 const further = 20
 
-// figures are times and memory of some rounds.
+// figures are the times and the memory of several rounds.
 type figures struct {
-	floor, one, many report.Series // seconds: reading alone, and with a rule, and with further ones
+	floor, one, many report.Series // seconds: only reading, with one rule, and with further limits
 	keys             int
-	bytes            uint64 // that the study of one rule holds, and the names of the keys
+	bytes            uint64 // memory of the study of one rule, and of the names of keys
 }
 
 func measureAll(log string, rounds int) (*figures, error) {
@@ -46,7 +46,7 @@ func measureAll(log string, rounds int) (*figures, error) {
 	return m, nil
 }
 
-// study reads the log with a rule and further limits.
+// study reads the log with one rule and further limits. It returns the time in seconds.
 func (m *figures) study(log string, limits []limiter.Limit) (seconds float64, err error) {
 	s, err := sim.New(sim.Options{Rule: limiter.Rule{Limit: limiter.Limit{Events: 100, Window: time.Minute}}, Candidates: limits})
 	if err != nil {
@@ -57,13 +57,13 @@ func (m *figures) study(log string, limits []limiter.Limit) (seconds float64, er
 	return seconds, err
 }
 
-// read reads the log, and has a study take the requests unless it is nil.
+// read reads the log. If s is not nil, s gets the requests. read returns the time in seconds.
 func (m *figures) read(log string, s *sim.Study) (seconds float64, err error) {
 	file, err := os.Open(log)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // nothing was written
 	before, begin := heap(), time.Now()
 	lines, err := logs.Open(file)
 	if err != nil {
@@ -87,7 +87,7 @@ func (m *figures) read(log string, s *sim.Study) (seconds float64, err error) {
 	return seconds, nil
 }
 
-// heap returns how many bytes are in use.
+// heap returns the number of bytes of the heap in use.
 func heap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

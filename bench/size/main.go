@@ -1,5 +1,5 @@
-// Command size measures what this module adds to the binary of Caddy, as built for production, without
-// symbols, and which Go modules that is.
+// Command size measures how many bytes this module adds to the binary of Caddy, built without symbols
+// as for production. It also shows which Go modules these bytes belong to.
 //
 //	go run ./size
 package main
@@ -22,7 +22,7 @@ import (
 
 const module = "github.com/fleetlimit/fleetlimit"
 
-// plain is Caddy with its standard modules alone.
+// plain is the source of a Caddy with only its standard modules.
 const plain = `package main
 
 import (
@@ -79,10 +79,10 @@ func withModule() string { return strings.Replace(plain, ")\n", "\n\t_ \""+modul
 
 func mb(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// A builder builds programs in the module.
+// A builder builds programs in the directory root of the module. It keeps them in dir.
 type builder struct{ root, dir string }
 
-// build builds a program from its source, and returns its size.
+// build builds a program from its source. It returns the size of the binary in bytes.
 func (b *builder) build(name, source, linkFlags string) (size int64, err error) {
 	main := filepath.Join(b.dir, name+".go")
 	if err := os.WriteFile(main, []byte(source), 0o600); err != nil {
@@ -101,7 +101,8 @@ func (b *builder) build(name, source, linkFlags string) (size int64, err error) 
 	return info.Size(), nil
 }
 
-// addSymbols adds the sizes of the symbols of the program with symbols, times sign, by their module.
+// addSymbols adds the sizes of the symbols in the binary "symbols" to shares, by Go module. sign is 1,
+// or -1 to subtract them.
 func (b *builder) addSymbols(shares map[string]int64, sign int64) error {
 	symbols, err := output("go", "tool", "nm", "-size", filepath.Join(b.dir, "symbols"))
 	if err != nil {
@@ -112,21 +113,22 @@ func (b *builder) addSymbols(shares map[string]int64, sign int64) error {
 		if len(fields) < 4 {
 			continue
 		}
-		if size, err := strconv.ParseInt(fields[1], 10, 64); err == nil && fields[2] != "B" && fields[2] != "b" { // these are not in the file
+		if size, err := strconv.ParseInt(fields[1], 10, 64); err == nil && fields[2] != "B" && fields[2] != "b" { // B and b are not in the file
 			shares[moduleOf(fields[3])] += sign * size
 		}
 	}
 	return nil
 }
 
-// moduleOf returns the module of a symbol: the first three elements of the path of its package.
+// moduleOf returns the Go module of a symbol, which is taken to be the first three elements of the path
+// of its package.
 func moduleOf(symbol string) string {
 	elements := strings.SplitN(symbol, "/", 4)
 	last := len(elements) - 1
 	if last == 0 || !strings.Contains(elements[0], ".") {
 		return "the standard library, types and others"
 	}
-	if last < 3 { // the package, a dot, and the name
+	if last < 3 { // the last element is the package, a dot, and the name
 		elements[last], _, _ = strings.Cut(elements[last], ".")
 	}
 	return strings.Join(elements[:min(3, len(elements))], "/")

@@ -1,13 +1,13 @@
 //go:build linux
 
-// Command viewers measures what the operator's page costs Caddy while nobody looks at it, and while ten
-// viewers do. Caddy gets the same steady load in short rounds that take turns: without the page, with
-// the page and no viewer, and with viewers. The processor time per request is compared within a round,
-// so what else the machine does affects all alike.
+// Command viewers measures what the operator's page costs Caddy, without viewers and with ten. Caddys
+// get an equal steady load in short rounds that take turns: without the page, with the page and no
+// viewer, and with viewers. The processor times per request are compared within a round, so other work
+// of the machine affects all alike.
 //
-// What viewers cost does not depend on the requests, and is less than what rounds differ by. So it is
-// also measured by itself, after each round, while there are no requests: as processor time per second,
-// of which the load takes so much more.
+// The cost of viewers does not depend on the requests, and is less than the differences between rounds.
+// So it is also measured alone, after each round, without requests. It is then the processor time per
+// second, which is compared with the processor time that the load takes.
 //
 //	go run ./viewers -caddy ../bin/caddy [-rounds 31] [-round 4s] [-pace 20000] [-viewers 10] [-short]
 package main
@@ -28,7 +28,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// zones are those of bench/gateway.
+// zones are equal to those of bench/gateway.
 const zones = `	rate_limit {
 		zone api_key {
 			key {http.request.header.X-Api-Key}
@@ -77,13 +77,13 @@ type options struct {
 	keys    int
 }
 
-// A variant is a Caddy with a number of viewers, and what was measured of it.
+// A variant is a Caddy with a number of viewers, with its figures.
 type variant struct {
 	name string
 	*load.Target
 	viewers int
-	cpu     report.Series // microseconds of processor time per request, by round
-	idle    report.Series // the same per second, after the round
+	cpu     report.Series // processor time per request in µs, by round
+	idle    report.Series // processor time per second in µs, after the round
 }
 
 func (v *variant) String() string { return v.name }
@@ -131,7 +131,7 @@ func start(binary, dir, site string, keys int) (*load.Target, error) {
 	return g, err
 }
 
-// measure measures a round.
+// measure measures one round.
 func (v *variant) measure(o *options) error {
 	leave, err := v.watch()
 	if err != nil {
@@ -152,8 +152,8 @@ func (v *variant) measure(o *options) error {
 	return err
 }
 
-// watch opens the stream of the page for the viewers, each of which shows the keys of a zone. It
-// returns when all have had a snapshot.
+// watch opens the stream of the page for each viewer. Each viewer shows the keys of a zone. watch
+// returns when all viewers have had a snapshot.
 func (v *variant) watch() (leave func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
@@ -192,7 +192,7 @@ func print(o *options, all []*variant) {
 		"of the load", "goal")
 	for i, v := range all {
 		share, goal := "", ""
-		if i > 0 { // what the page and its viewers take, of what the requests take
+		if i > 0 { // the time that the page and its viewers take, relative to that of the requests
 			part := v.idle.Minus(all[0].idle).Median() / (all[0].cpu.Median() * float64(o.pace))
 			share, goal = fmt.Sprintf("%.2f %%", 100*part), fmt.Sprintf("< %.0f %%: %s", 100*mostCost, report.Met(part < mostCost))
 		}

@@ -1,10 +1,11 @@
-// Package fleet replays the requests of a trace through a fleet of gateways: nodes that lease from one
-// store, by the code of package lease that gateways run. It tells what leases cost beside one
-// counter: what is admitted or rejected otherwise, and how often the store is called.
+// Package fleet replays a trace through a fleet of gateways: nodes that lease from one store. The nodes
+// run package lease, as gateways do. It shows what leases cost compared with one counter: which
+// requests are decided otherwise, and how often the store is called.
 //
-// Time is that of the trace. Nodes attend to their leases as often as gateways do, whether requests
-// arrive or not. A call takes the round trip, by which the clock of its node goes on. Calls of a node
-// overlap: its clock is never further ahead. A request is decided before the next one arrives.
+// The time is the time of the trace. Nodes attend to their leases as often as gateways do, also while
+// no request arrives. A call takes the round trip, and the clock of the calling node is ahead by that
+// time. The calls of a node overlap, so its clock is never further ahead. Each request is decided
+// before the next one arrives.
 package fleet
 
 import (
@@ -18,19 +19,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// Options say what fleet is simulated.
+// Options describe the simulated fleet.
 type Options struct {
 	Rule      limiter.Rule
 	Nodes     int
 	RoundTrip time.Duration // from a node to the store and back
 	Spread    Spread
-	Seed      uint64 // of the choice of nodes
+	Seed      uint64 // of the random choice of nodes
 }
 
-// MaxNodes bounds Options.Nodes.
+// MaxNodes is the highest value of Options.Nodes.
 const MaxNodes = 1000
 
-// A Fleet replays a trace under one fault, beside a single counter. It is used by one goroutine.
+// A Fleet replays a trace with one fault, and also through a single counter. It is for one goroutine.
 type Fleet struct {
 	options Options
 	fault   Fault
@@ -40,13 +41,13 @@ type Fleet struct {
 	nodes   []*node
 	choose  chooser
 	now     limiter.Instant
-	attend  limiter.Instant // when nodes attend to their leases next
-	faultAt limiter.Instant // 0 if it has not begun
-	keys    []int64         // requests that were admitted of a key, less those that a single counter admits
+	attend  limiter.Instant // the next instant at which nodes attend to their leases
+	faultAt limiter.Instant // the instant at which the fault began; 0 if it has not begun
+	keys    []int64         // by key: admitted requests, minus those that the single counter admits
 	sums    Outcome
 }
 
-// New returns a fleet of which one part fails.
+// New returns a fleet that has the fault f.
 func New(o Options, f Fault) (*Fleet, error) {
 	if o.Nodes < 1 || o.Nodes > MaxNodes {
 		return nil, fmt.Errorf("there are %d nodes: use 1 to %d", o.Nodes, MaxNodes)
@@ -61,7 +62,8 @@ func New(o Options, f Fault) (*Fleet, error) {
 	return fleet, nil
 }
 
-// Add has the next request arrive at one of the nodes. Requests come in the order of their instants.
+// Add has the next request arrive at one of the nodes. Requests must come in the order of their
+// instants.
 func (f *Fleet) Add(r sim.Request) {
 	f.advance(r.At)
 	for len(f.nodes) < f.options.Nodes {
@@ -71,7 +73,7 @@ func (f *Fleet) Add(r sim.Request) {
 	if !central.OK && f.faultAt == 0 {
 		f.faultAt = r.At
 		if f.fault == NodeLost {
-			f.nodes[0] = f.newNode() // the old one returns nothing
+			f.nodes[0] = f.newNode() // the old node does not return its leases
 		}
 	}
 	f.store.away = f.fault == StoreAway && f.faultAt != 0 && r.At < f.faultAt+awayFor
@@ -79,7 +81,7 @@ func (f *Fleet) Add(r sim.Request) {
 	f.count(r.Key, d, central.OK)
 }
 
-// Close ends the nodes.
+// Close closes the nodes.
 func (f *Fleet) Close() {
 	for _, n := range f.nodes {
 		n.store.Close()
@@ -87,13 +89,13 @@ func (f *Fleet) Close() {
 }
 
 const (
-	// attendEvery is how often nodes attend to their leases, and idleAfter after what time without a
-	// request all leases have expired. Both are in µs.
+	// attendEvery is the interval at which nodes attend to their leases. idleAfter is the time without
+	// a request after which all leases have expired. Both are in µs.
 	attendEvery = 10_000
 	idleAfter   = 60_000_000
 )
 
-// advance has the time until an instant pass.
+// advance lets time pass up to an instant.
 func (f *Fleet) advance(to limiter.Instant) {
 	if f.nodes == nil || f.attend > f.now+attendEvery {
 		f.attend = to
@@ -107,10 +109,10 @@ func (f *Fleet) advance(to limiter.Instant) {
 	f.now = max(f.now, to)
 }
 
-// take decides a request.
+// take decides a request at n. cost is the cost of the request, at most what can be taken at once.
 func (n *node) take(r sim.Request, cost int64) limiter.Decision {
 	var room [4]byte
 	takes := [1]limiter.Take{{Rule: n.rule, Key: binary.LittleEndian.AppendUint32(room[:0], uint32(r.Key)), Cost: cost}}
-	_ = n.store.Take(context.Background(), n.clock(), takes[:]) // the decision says that the store was away
+	_ = n.store.Take(context.Background(), n.clock(), takes[:]) // the decision says if the store was away
 	return takes[0].Decision
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// play plays a minute within the limit of ten keys, and then a flood of one of them.
+// play replays requests of ten keys, first within their limit, and then a flood of one of the keys.
 func play(t *testing.T, o Options, f Fault) Outcome {
 	t.Helper()
 	fleet, err := New(o, f)

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// A store has the counts of all keys, as Redis has.
+// A store has the counts of all keys, like Redis.
 type store struct {
 	algorithm limiter.Algorithm
 	ledgers   []*leasetest.Ledger // by key
@@ -20,7 +20,7 @@ type store struct {
 	calls     int64
 }
 
-// incarnation is the only one of the store.
+// incarnation is the only incarnation of the store.
 const incarnation = 1
 
 func (s *store) ledger(key []byte) *leasetest.Ledger {
@@ -36,11 +36,11 @@ func (s *store) ledger(key []byte) *leasetest.Ledger {
 
 // A node is a gateway, and its connection to the store.
 type node struct {
-	limiter.Lender // nil if leases need Lend, Lag and Refusal alone
+	limiter.Lender // nil, as leases call only Lend, Lag and Refusal
 	fleet          *Fleet
 	store          *lease.Store
 	rule           *limiter.Rule
-	ahead          limiter.Instant // its clock, while that is ahead of the fleet's
+	ahead          limiter.Instant // the clock of the node while it is ahead of the fleet's
 }
 
 func (f *Fleet) newNode() *node {
@@ -48,14 +48,14 @@ func (f *Fleet) newNode() *node {
 	n.store = lease.New(n, lease.Options{Clock: n.clock, Attended: true, Nodes: func() int { return f.options.Nodes }})
 	rule := f.options.Rule
 	rule.Zone = n.store.Open("simulation")
-	n.rule, _ = limiter.NewRule(rule) // New has checked it
+	n.rule, _ = limiter.NewRule(rule) // New has checked the rule
 	return n
 }
 
 func (n *node) clock() limiter.Instant { return max(n.fleet.now, n.ahead) }
 
-// Lend implements [limiter.Lender]. The store sees the call half a round trip from now, and the clock
-// of the node goes on to its end.
+// Lend implements [limiter.Lender]. The call reaches the store half a round trip from now, and the
+// clock of the node goes on to the end of the round trip.
 func (n *node) Lend(requests []limiter.LeaseRequest, written func(), done func(error)) {
 	if written != nil {
 		written()
@@ -87,7 +87,7 @@ func (n *node) Refusal([]byte) error {
 	return nil
 }
 
-// A chooser says at which node a request arrives.
+// A chooser chooses the node at which a request arrives.
 type chooser struct {
 	spread Spread
 	nodes  int
@@ -97,7 +97,7 @@ type chooser struct {
 func (c *chooser) node(k sim.Key) int {
 	switch c.spread {
 	case Sticky:
-		const golden = 0x9e3779b9 // spreads numbers that follow each other
+		const golden = 0x9e3779b9 // spreads consecutive numbers
 		return int(uint32(k)*golden>>8) % c.nodes
 	case Zipf:
 		for {

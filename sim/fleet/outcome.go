@@ -8,14 +8,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// A Fault is what fails in a fleet. It begins with the first request that a single counter rejects,
-// when a mistake is seen best.
+// A Fault is a failure in a fleet. It begins with the first request that the single counter rejects,
+// because mistakes show best then.
 type Fault uint8
 
 const (
 	None      Fault = iota
-	NodeLost        // a node begins anew, without its leases
-	StoreAway       // the store cannot be reached for a minute
+	NodeLost        // a node starts again, without its leases
+	StoreAway       // the nodes cannot reach the store for a minute
 )
 
 // Faults are all faults.
@@ -26,16 +26,16 @@ var faultNames = [...]string{"none", "node_lost", "redis_away_1m"}
 // String returns the name of the fault in reports.
 func (f Fault) String() string { return faultNames[f] }
 
-// awayFor is how long the store is away, in µs.
+// awayFor is how long the nodes cannot reach the store, in µs.
 const awayFor = limiter.Instant(60_000_000)
 
-// A Spread is how requests are spread over the nodes.
+// A Spread says how requests are spread over the nodes.
 type Spread uint8
 
 const (
 	Even   Spread = iota // at random
-	Sticky               // all requests of a key at one node
-	Zipf                 // the nth node gets 1/n as many as the first
+	Sticky               // all requests of a key go to one node
+	Zipf                 // the nth node gets 1/n as many requests as the first
 )
 
 var spreadNames = [...]string{"even", "sticky", "zipf"}
@@ -51,14 +51,15 @@ func ParseSpread(name string) (Spread, error) {
 	return 0, fmt.Errorf("%q is no spread: use even, sticky or zipf", name)
 }
 
-// An Outcome is what a fleet did, beside a single counter.
+// An Outcome is what a fleet has done, compared with a single counter.
 type Outcome struct {
 	Fault    string `json:"fault"`
 	Admitted int64  `json:"admitted"`
 	Rejected int64  `json:"rejected"`
 
-	// OverAdmitted are requests of keys of which the fleet has admitted more than one counter, and by
-	// how many; FalselyRejected those of which it has admitted less.
+	// OverAdmitted is the number of requests that the fleet has admitted beyond the single counter,
+	// summed over the keys of which it has admitted more. FalselyRejected is the number of requests
+	// that it has admitted less, summed over the other keys.
 	OverAdmitted    int64 `json:"over_admitted"`
 	FalselyRejected int64 `json:"falsely_rejected"`
 
@@ -69,7 +70,7 @@ type Outcome struct {
 	local int64
 }
 
-// count counts a decision, and that of a single counter.
+// count counts a decision d of the fleet, and the decision of the single counter.
 func (f *Fleet) count(k sim.Key, d limiter.Decision, central bool) {
 	for int(k) >= len(f.keys) {
 		f.keys = append(f.keys, 0)
@@ -93,7 +94,7 @@ func (f *Fleet) count(k sim.Key, d limiter.Decision, central bool) {
 	}
 }
 
-// Outcome returns what has happened so far.
+// Outcome returns what the fleet has done so far.
 func (f *Fleet) Outcome() Outcome {
 	o := f.sums
 	o.Fault = f.fault.String()

@@ -21,11 +21,12 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// TestRealFleet has 2,000 requests a second arrive at twenty real nodes that share a Redis, and simulates
-// a fleet with the same requests. Both choose nodes at random, each for itself, and a real node decides
-// a moment later. That makes 0.1 % of what is admitted, with a deviation of 0.1 %: the bound is nine. Real
-// nodes are late where other programs have the processors, which the simulation does not know: the bound
-// grows by the share of the time in which a reference was late by a hundredth of the window.
+// TestRealFleet sends 2,000 requests a second to twenty real nodes that share a Redis, and replays
+// these requests through a simulated fleet. Each fleet chooses its nodes at random, and a real node
+// decides a moment later. So the two differ in 0.1 % of the admitted requests, with a standard
+// deviation of 0.1 %. The bound of 1 % is nine standard deviations above that. While other programs
+// have the processors, real nodes decide late, and the simulation does not know that. So the bound grows
+// by the share of the time in which a reference was late by a hundredth of the window.
 func TestRealFleet(t *testing.T) {
 	const nodes, keys, perSecond, seconds = 20, 10, 2000, 5
 	for _, a := range []limiter.Algorithm{{Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}} {
@@ -51,8 +52,9 @@ func TestRealFleet(t *testing.T) {
 	}
 }
 
-// realFleet has requests arrive at random nodes. It returns the requests, with the instants at which their
-// nodes began to decide, how many were admitted, and the share of the time in which the machine was late.
+// realFleet sends requests to random nodes. It returns the requests, with the instants at which their
+// nodes began to decide, how many of them were admitted, and for which share of the time the machine was
+// late.
 func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds int) (
 	requests []sim.Request, admitted int64, late float64,
 ) {
@@ -70,7 +72,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 		if rules[i], err = limiter.NewRule(r); err != nil {
 			t.Fatal(err)
 		}
-		take(t, stores[i], rules[i], 1000) // connects
+		take(t, stores[i], rules[i], 1000) // makes the connection
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all sync.WaitGroup
@@ -106,7 +108,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 	return requests, ok.Load(), late
 }
 
-// take takes one event of a key, and reports whether it may.
+// take takes one event of a key, and reports whether it was admitted.
 func take(t *testing.T, s *lease.Store, r *limiter.Rule, key int) bool {
 	t.Helper()
 	takes := []limiter.Take{{Rule: r, Key: binary.LittleEndian.AppendUint32(nil, uint32(key)), Cost: 1}}

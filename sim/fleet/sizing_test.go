@@ -10,8 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// TestCallsOfAKey compares the calls of a key at half of its limit with the rule of
-// docs/operate/sizing.md: the lesser of its rate and what its nodes call each.
+// TestCallsOfAKey checks the rule in docs/operate/sizing.md for a key at half of its limit. The calls
+// per second are the lower of two numbers: the rate of the key, and the sum of the calls of all nodes
+// that get its requests.
 func TestCallsOfAKey(t *testing.T) {
 	const length = 3 * time.Minute
 	for _, test := range []struct {
@@ -19,7 +20,7 @@ func TestCallsOfAKey(t *testing.T) {
 		window  time.Duration
 		nodes   int
 		spread  Spread
-		perNode float64 // calls per second, of each node that the key reaches
+		perNode float64 // calls per second of each node that gets requests of the key
 	}{
 		{1, time.Minute, 20, Even, 1. / 10},
 		{10, time.Minute, 4, Even, 1. / 10},

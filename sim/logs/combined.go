@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// combinedPaths are the fields that a line in the combined format has, by their names in Caddy's log.
+// combinedPaths are the fields that a line in the combined format can have, by their names in Caddy's
+// log.
 var combinedPaths = []string{
 	"request.client_ip", "request.remote_ip", "user_id", "request.method", "request.uri", "request.proto", "status",
 	"request.headers.Referer", "request.headers.User-Agent",
@@ -19,17 +20,17 @@ var combinedPaths = []string{
 //
 //	192.0.2.1 - alice [10/Oct/2024:13:55:36 +0000] "GET / HTTP/1.1" 200 512 ...
 //
-// Its instants are whole seconds. The requests of one second are spread over it.
+// Its instants are whole seconds, so the requests of a second are spread over it.
 type combinedFormat struct {
 	clock
 	spread *rand.Rand
 	reader RowReader
-	places []int // of what the reader wants among combinedPaths; -1: not there
+	places []int // of the wanted fields, as indexes of combinedPaths; -1 if the format has no such field
 	row    Row
 }
 
-// NewCombined returns the combined format for a reader. It is an error if the reader wants what the
-// format does not have. The spread of the requests within a second depends on seed alone.
+// NewCombined returns the combined format for a reader. It returns an error if the reader needs a field
+// that the format does not have. seed determines the spread of requests over a second.
 func NewCombined(seed uint64, r RowReader) (Format, error) {
 	c := &combinedFormat{reader: r, spread: rand.New(rand.NewPCG(seed, 0))}
 	for _, want := range r.Wants() {
@@ -73,7 +74,7 @@ func (c *combinedFormat) Record(line []byte) (Record, error) {
 	return r, err
 }
 
-// parse returns the instant of a line, the words before it and what follows it.
+// parse returns the instant of a line, the words before the instant, and the rest behind it.
 func (c *combinedFormat) parse(line []byte) (at limiter.Instant, words [][]byte, rest []byte, err error) {
 	if len(line) == 0 {
 		return 0, nil, nil, ErrNoRecord
@@ -90,8 +91,8 @@ func (c *combinedFormat) parse(line []byte) (at limiter.Instant, words [][]byte,
 	return at + limiter.Instant(c.spread.IntN(second)), words, line[end+1:], nil
 }
 
-// quoted returns the first text between quotation marks, and what follows it. A backslash takes the
-// meaning of the next byte.
+// quoted returns the text between the first two quotation marks, and the rest behind it. A backslash
+// keeps the next byte from ending the text.
 func quoted(text []byte) (inside, rest []byte) {
 	open := bytes.IndexByte(text, '"')
 	if open < 0 {

@@ -11,24 +11,24 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// buffer is how much of a log is read at a time, in bytes.
+// buffer is the number of bytes of a log that are read at once.
 const buffer = 128 << 10
 
-// Open returns what r contains, unpacked if it is packed by gzip or zstd, and without the byte
-// order mark that programs on Windows put in front.
+// Open returns a reader of the log in r. It unpacks gzip and zstd, and skips the byte order mark that
+// programs on Windows write.
 func Open(r io.Reader) (*bufio.Reader, error) {
 	unpacked, err := unpack(r)
 	if err != nil {
 		return nil, notWhole(err)
 	}
 	const mark = "\uFEFF"
-	if begin, _ := unpacked.Peek(len(mark)); string(begin) == mark { // an error is that of the first line, too
+	if begin, _ := unpacked.Peek(len(mark)); string(begin) == mark { // the next read returns the error of Peek
 		_, err = unpacked.Discard(len(mark))
 	}
 	return unpacked, err
 }
 
-// notWhole returns the error of a log that cannot be read.
+// notWhole returns the error about a log that cannot be read to its end.
 func notWhole(err error) error {
 	return fmt.Errorf("%w: use a log that can be read to its end", err)
 }
@@ -51,7 +51,7 @@ func unpack(r io.Reader) (*bufio.Reader, error) {
 	return packed, nil
 }
 
-// Detect returns the name of the format of a log by its first line: json, combined, csv or tsv.
+// Detect returns the name of the format of a log, by the first line: json, combined, csv or tsv.
 func Detect(log *bufio.Reader) (string, error) {
 	begin, err := log.Peek(4096)
 	if len(begin) == 0 {

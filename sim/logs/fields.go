@@ -7,11 +7,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A fieldReader makes records of two fields.
+// A fieldReader makes records of one or two fields: the key and the cost.
 type fieldReader []Want
 
-// Keys returns a reader whose keys are a field, and whose costs are another one, or 1 if its name is
-// empty.
+// Keys returns a reader that takes the key from one field, and the cost from another one. The cost is 1
+// if the name of its field is "".
 func Keys(key, cost string) RowReader {
 	r := fieldReader{{Path: strings.Split(key, "."), For: "--key"}}
 	if cost != "" {
@@ -30,7 +30,7 @@ func (f fieldReader) Read(row *Row) (Record, error) {
 		return Record{}, ErrKeyless
 	}
 	if len(f) > 1 {
-		// What is no number, or below 1, counts as 1, as in the gateway.
+		// As in the gateway, the cost is 1 if the value is no number, or below 1.
 		if n, err := strconv.ParseInt(string(row.First(1)), 10, 64); err == nil {
 			r.Cost = min(max(1, n), limiter.MaxEvents)
 		}

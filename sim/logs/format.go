@@ -7,36 +7,37 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// A Record is what a line says about a request. The key is valid until the next line is read.
+// A Record is the request that a line describes. The key is valid until the next line is read.
 type Record struct {
 	At   limiter.Instant
 	Key  []byte
 	Cost int64
 
-	Rule uint16       // see sim.Request
-	Said sim.Decision // what the line says that was decided
+	Rule uint16       // see [sim.Request]
+	Said sim.Decision // the decision that the line records
 }
 
-// A Format reads lines of one file.
+// A Format reads the lines of one file.
 type Format interface {
-	// Record returns what a line says. Its error is ErrNoRecord for a line that stands for no
-	// request, as the names of a table do, and ErrKeyless for one without a key.
+	// Record returns the request that a line describes. It returns ErrNoRecord for a line that
+	// describes no request, such as the names of columns, and ErrKeyless for a request without a key.
 	Record(line []byte) (Record, error)
 
-	// Instants says how the format has read instants.
+	// Instants returns a text that says in which form the log has its instants.
 	Instants() string
 }
 
-// The errors of lines that are no requests of a key.
+// The errors for lines that do not describe a request of a key.
 var (
 	ErrNoRecord = errors.New("the line is no request")
 	ErrKeyless  = errors.New("the line has no key")
 )
 
-// Fields name the instant of a line. Names in JSON are paths: request.headers.X-Api-Key.
+// Fields are the names of the fields of a line that determine its instant. A name in JSON is a path,
+// such as request.headers.X-Api-Key.
 type Fields struct {
-	Time     string // when the request ended, or arrived if there is no duration
-	Duration string // how long it took; optional
+	Time     string // the instant at which the request ended, or arrived if Duration is ""
+	Duration string // how long the request took; may be ""
 }
 
 // CaddyFields are the fields of Caddy's access log.

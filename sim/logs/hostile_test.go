@@ -31,8 +31,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMemoryOfHostileLogs reads what is no log: it is counted or an error, and takes no more memory for more of
-// it.
+// TestMemoryOfHostileLogs reads files that are no logs. Their lines are counted as unreadable, or
+// reading ends with an error, in bounded memory.
 func TestMemoryOfHostileLogs(t *testing.T) {
 	const size, most = 24 << 20, 16 << 20
 	const caddy = `{"ts":1700000000,"request":{"client_ip":"192.0.2.1"}}` + "\n"
@@ -47,7 +47,7 @@ func TestMemoryOfHostileLogs(t *testing.T) {
 	}
 	gz := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 	zst := func(w io.Writer) io.WriteCloser {
-		z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest)) // the options are right
+		z, _ := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest)) // valid options
 		return z
 	}
 	noise := make([]byte, 1<<20)
@@ -73,7 +73,7 @@ func TestMemoryOfHostileLogs(t *testing.T) {
 	} {
 		for _, format := range []string{"json", "csv", "combined"} {
 			if format != "json" && strings.Contains(test.name, " of ") {
-				continue // read once
+				continue // a pipe can be read only once
 			}
 			before := live()
 			var f Format
@@ -109,7 +109,7 @@ func TestMemoryOfHostileLogs(t *testing.T) {
 	}
 }
 
-// A watcher looks at the memory in use while a log is read.
+// A watcher measures the memory in use while a log is read.
 type watcher struct {
 	io.Reader
 	read, next int
@@ -132,7 +132,7 @@ func live() uint64 {
 	return m.HeapAlloc
 }
 
-// TestMemoryOfOneInstant has more lines of one instant than are sorted: none is lost.
+// TestMemoryOfOneInstant has more lines at one instant than an order holds back. None of them is lost.
 func TestMemoryOfOneInstant(t *testing.T) {
 	o := order{bound: sortBound}
 	for i := range maxHeld + 10 {

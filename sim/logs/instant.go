@@ -9,23 +9,23 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A clock reads the instants of a log. The first instant tells how they are written, and the others
-// must be written alike.
+// A clock reads the instants of a log. The first instant determines the form, and all further instants
+// must have that form.
 type clock struct {
-	layout string  // of texts
-	unit   float64 // µs of a number's unit, 0 while none was read
+	layout string  // of a text; "" until a text is read
+	unit   float64 // unit of a number, in µs; 0 until a number is read
 
-	recorded bool // lines have the instant of a decision, which comes before theirs
+	recorded bool // some line records the instant of a decision, which is used instead of the other instant
 }
 
-// layouts are the ways in which instants are written as texts, those with a time zone first.
+// layouts are the forms of instants as texts. Those with a time zone come first.
 var layouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "02/Jan/2006:15:04:05 -0700", time.RFC1123Z, time.RFC1123,
 	"2006-01-02 15:04:05.999999999 -0700", "2006/01/02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
 }
 
-// units are the units of numbers since the Unix epoch, by the first number that is too large for
-// one: the year 5138 in it.
+// units are the units of numbers since the Unix epoch. below is a number that is too large for the
+// unit, because it is in the year 5138.
 var units = []struct {
 	name  string
 	below float64
@@ -34,7 +34,7 @@ var units = []struct {
 	{"seconds", 1e11, 1e6}, {"milliseconds", 1e14, 1e3}, {"microseconds", 1e17, 1}, {"nanoseconds", math.Inf(1), 1e-3},
 }
 
-// read returns the instant that text stands for.
+// read returns the instant in text.
 func (c *clock) read(text []byte) (limiter.Instant, error) {
 	if c.layout == "" {
 		if n, err := strconv.ParseFloat(string(text), 64); err == nil {
@@ -78,7 +78,7 @@ func (c *clock) number(n float64) (limiter.Instant, error) {
 	return limiter.Instant(µs), nil
 }
 
-// String says how instants are written, once one was read.
+// String describes the form of the instants that were read.
 func (c *clock) String() string {
 	const decisions = "those of the recorded decisions"
 	switch text := c.written(); {
@@ -108,7 +108,8 @@ func (c *clock) written() string {
 	return c.layout
 }
 
-// duration returns how many µs text stands for: seconds, or a text such as 1.5ms.
+// duration returns the duration in text, in µs. text is a number of seconds, or has a unit, as 1.5ms
+// has.
 func duration(text []byte) (limiter.Instant, error) {
 	if n, err := strconv.ParseFloat(string(text), 64); err == nil && n >= 0 && n < 1e9 {
 		return limiter.Instant(math.Round(n * 1e6)), nil

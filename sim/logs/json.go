@@ -9,13 +9,13 @@ import (
 	"github.com/buger/jsonparser"
 )
 
-// A jsonFormat reads a JSON object per line.
+// A jsonFormat reads lines that are JSON objects.
 type jsonFormat struct {
 	clock
 	fields Fields
 	reader RowReader
-	paths  [][]string // those that the reader wants, then that of the instant, then that of the duration
-	wanted int        // how many the reader wants
+	paths  [][]string // of the wanted fields, then of the instant, then of the duration
+	wanted int        // number of fields that the reader wants
 	row    Row
 	failed error
 }
@@ -48,7 +48,7 @@ func (j *jsonFormat) Record(line []byte) (Record, error) {
 		return Record{}, errNoObject
 	case line[len(line)-1] != '}':
 		return Record{}, errCut
-	case bytes.IndexByte(line, '\r') >= 0: // several lines, of which the first would be read
+	case bytes.IndexByte(line, '\r') >= 0: // several lines, of which only the first would be read
 		return Record{}, errReturn
 	}
 	j.row.reset(j.wanted + 2)
@@ -64,7 +64,7 @@ func (j *jsonFormat) Record(line []byte) (Record, error) {
 	return finish(r, err, &j.clock, j.row.First(j.wanted), j.row.First(j.wanted+1))
 }
 
-// found takes a value that the line has for a path.
+// found adds a value of path i to the row.
 func (j *jsonFormat) found(i int, value []byte, kind jsonparser.ValueType, err error) {
 	if err == nil && kind == jsonparser.Array {
 		_, err = jsonparser.ArrayEach(value, func(element []byte, kind jsonparser.ValueType, _ int, err error) {
@@ -85,7 +85,7 @@ func (j *jsonFormat) found(i int, value []byte, kind jsonparser.ValueType, err e
 	}
 }
 
-// unescaped returns the text of a string in JSON. It allocates only where there is a backslash.
+// unescaped returns the text of a JSON string. It allocates only if the string has a backslash.
 func unescaped(value []byte) ([]byte, error) {
 	if bytes.IndexByte(value, '\\') < 0 {
 		return value, nil

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// maxLine is the length in bytes above which a line is not read.
+// maxLine is the length in bytes of the longest line that is read.
 const maxLine = 1 << 20
 
 // errLongLine is the error of a line of more than maxLine bytes.
@@ -16,11 +16,11 @@ var errLongLine = errors.New("the line is longer than 1 MiB")
 // A lineReader reads lines of bounded length.
 type lineReader struct {
 	r    *bufio.Reader
-	long []byte // the line read last, if it is longer than r's buffer
+	long []byte // the newest line, if it is longer than the buffer of r
 }
 
-// next returns the next line without its end, valid until the next call. Its error is errLongLine
-// after a line that is too long, which is passed over, and io.EOF after the last one.
+// next returns the next line without its line break. The line is valid until the next call. next skips
+// a line of more than maxLine bytes and returns errLongLine. It returns io.EOF behind the last line.
 func (l *lineReader) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -32,7 +32,7 @@ func (l *lineReader) next() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// rest reads on to the end of a line.
+// rest reads the rest of a line that begins with begin.
 func (l *lineReader) rest(begin []byte) ([]byte, error) {
 	l.long = append(l.long[:0], begin...)
 	tooLong := false

@@ -15,7 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// read returns the requests of logs as texts "instant key cost".
+// read returns the requests of logs as texts, such as "instant key cost".
 func read(t *testing.T, from, to limiter.Instant, sources ...Source) ([]string, []Summary) {
 	t.Helper()
 	var keys sim.Keys
@@ -51,7 +51,7 @@ func TestFormats(t *testing.T) {
 		name   string
 		format Format
 		text   string
-		want   []string // the whole seconds of instants where the format has no more
+		want   []string // instants are cut to seconds if the format has only those
 		failed int64
 	}{
 		{"Caddy", NewJSON(CaddyFields, Keys("request.client_ip", "")), `{"ts":1700000000.5,"duration":0.25,"request":{"client_ip":"192.0.2.1"}}`,
@@ -105,7 +105,8 @@ func TestTableWithoutColumn(t *testing.T) {
 	}
 }
 
-// TestOrder reads lines in the order in which requests end, from two files, and a span of them.
+// TestOrder reads two files whose lines are in the order in which requests ended, and a span of their
+// time.
 func TestOrder(t *testing.T) {
 	fields, who := Fields{Time: "at", Duration: "took"}, Keys("who", "")
 	first := "at,took,who\n10,0,a\n30,25,b\n31,0,c\n200,0,d\n100,0,late\n"
@@ -127,7 +128,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLate reads a line that is out of order by more than a minute: it is counted, not lost.
+// TestLate reads a line that comes more than a minute too late. It is counted, and not lost.
 func TestLate(t *testing.T) {
 	got, summaries := read(t, 0, 0, source(t, "at,who\n1000,a\n2000,b\n2100,c\n10,d\n", NewTable(Fields{Time: "at"}, ',', Keys("who", ""))))
 	if len(got) != 4 || summaries[0].Late != 1 || !slices.IsSorted(got) {
@@ -170,7 +171,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// FuzzRead reads lines of any kind: they are requests, or counted, and nothing grows with their length.
+// FuzzRead reads any lines. Each of them is a request or is counted, and requests come in order.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"ts":1700000000.5,"duration":0.25,"request":{"client_ip":"192.0.2.1"}}`), uint8(0))
 	f.Add([]byte(`{"ts":1,"request":{"client_ip":["\ud800"]}}`), uint8(0))

@@ -5,18 +5,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// maxHeld is how many requests are held back at most, so that a log with one instant for all lines
-// does not fill the memory. Those beyond it leave too early, and what comes before them is late.
+// maxHeld is the highest number of requests that an order holds back, so that a log with one instant in
+// all lines does not fill the memory. If there are more, the earliest ones leave early, and requests
+// that come later but arrived before them are late.
 const maxHeld = 1 << 22
 
-// An order sorts requests that are nearly in order. It holds back those that arrived within bound µs
-// of the newest one.
+// An order sorts requests that are nearly in order. It holds back the requests that arrived less than
+// bound µs before the newest one.
 type order struct {
 	bound  int64
 	newest int64
 	held   sim.RequestQueue[struct{}]
-	late   int64 // requests that came too late to be sorted: they take the instant of the last one
-	last   int64 // instant of the request that left last
+	late   int64 // number of requests that came too late to be sorted; each gets the instant of the request before it
+	last   int64 // instant of the request that next returned last
 }
 
 func (o *order) add(r sim.Request) {
@@ -24,7 +25,8 @@ func (o *order) add(r sim.Request) {
 	o.held.Push(r, struct{}{})
 }
 
-// next returns the next request of which none can be earlier. all means that no more are added.
+// next returns the earliest request, if no earlier one can come any more. all says that no more
+// requests come.
 func (o *order) next(all bool) (r sim.Request, ok bool) {
 	if o.held.Len() == 0 || !all && o.held.Len() <= maxHeld && int64(o.held.First()) > o.newest-o.bound {
 		return sim.Request{}, false

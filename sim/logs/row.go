@@ -2,24 +2,24 @@ package logs
 
 import "strings"
 
-// A Want is a field of lines that a [RowReader] wants, by the name that it has in Caddy's access log:
-// request.headers.X-Api-Key is a path of three.
+// A Want is a field that a [RowReader] wants, by its name in Caddy's access log. Path has the parts of
+// that name: request.headers.X-Api-Key has three.
 type Want struct {
 	Path []string
 
-	// For is what needs the field, such as a placeholder: errors say so. "" is a field that lines
-	// need not have.
+	// For is what needs the field, such as a placeholder, for error texts. It is "" if lines need not
+	// have the field.
 	For string
 
-	// Maybe is a field that not each line has, and perhaps none, although the log could have it.
+	// Maybe says that the log can have the field, but that some lines, or all, may lack it.
 	Maybe bool
 }
 
-// String returns the name of the field: that of a column in tables.
+// String returns the name of the field. Tables have a column of that name.
 func (w Want) String() string { return strings.Join(w.Path, ".") }
 
-// A Row has the values of a line for what a [RowReader] wants, in that order. A list has several. They
-// are valid until the next line is read.
+// A Row has the values of the wanted fields of a line, in the order of [RowReader.Wants]. A list has
+// several values. The values are valid until the next line is read.
 type Row struct{ values [][][]byte }
 
 // All returns all values of a field.
@@ -44,23 +44,23 @@ func (r *Row) reset(fields int) {
 
 func (r *Row) add(i int, value []byte) { r.values[i] = append(r.values[i], value) }
 
-// A RowReader makes records of rows: it knows what key a request has. If its record has no instant, that
-// is when the request arrived by the other fields of the line.
+// A RowReader makes records of rows: it knows the key of a request. If it makes a record without an
+// instant, the format sets the instant at which the request arrived.
 type RowReader interface {
 	Wants() []Want
 
-	// Read returns the record of a row. Its error may be ErrNoRecord, ErrKeyless or a StopError.
+	// Read returns the record of a row. The error may be ErrNoRecord, ErrKeyless or a StopError.
 	Read(*Row) (Record, error)
 }
 
-// A StopError is an error that is the same for all lines, so that reading ends.
+// A StopError is an error that each line would have, so reading ends.
 type StopError struct{ Err error }
 
 func (e *StopError) Error() string { return e.Err.Error() }
 func (e *StopError) Unwrap() error { return e.Err }
 
-// finish completes the record of a line by its instant and duration. at is not read if the record has
-// an instant.
+// finish sets the instant of a record by the line's instant at and duration took. If the record has an
+// instant, finish does not read at.
 func finish(r Record, err error, c *clock, at, took []byte) (Record, error) {
 	if err != nil {
 		return r, err

@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// A listReader makes keys of all values that it wants. The last field is the instant of a decision.
+// A listReader makes keys of all values of its fields but the last. The last field is the instant of a
+// decision.
 type listReader struct{ wants []Want }
 
 func (l listReader) Wants() []Want { return l.wants }
@@ -106,7 +107,7 @@ func TestRowsRefuse(t *testing.T) {
 	}
 }
 
-// readAll reads a source and throws its requests away.
+// readAll reads a source and discards its requests.
 func readAll(s Source) (Summary, error) {
 	summaries, err := Read([]Source{s}, new(sim.Keys), 0, 0, func(sim.Request) {})
 	if err != nil {

@@ -18,23 +18,23 @@ type Source struct {
 	Format Format
 }
 
-// A Summary says what was read of a source.
+// A Summary says what Read has read of a source.
 type Summary struct {
 	Name       string `json:"name"`
 	Lines      int64  `json:"lines"`
 	Requests   int64  `json:"requests"`
-	Keyless    int64  `json:"lines_without_key"` // they are not limited
+	Keyless    int64  `json:"lines_without_key"` // requests that have no key, and so no limit
 	Unreadable int64  `json:"unreadable_lines"`
-	Late       int64  `json:"late_requests"` // out of order by more than the bound
-	Instants   string `json:"instants"`      // how they are written
+	Late       int64  `json:"late_requests"` // requests that came later than the bound of sorting
+	Instants   string `json:"instants"`      // the form of the instants
 
-	// First and FirstLine are the first error of a line, and its number.
+	// First and FirstLine are the error and the number of the first unreadable line.
 	First     string `json:"first_error,omitempty"`
 	FirstLine int64  `json:"first_error_line,omitempty"`
 }
 
-// sortBound is the time, in µs, within which the lines of a log are sorted by arrival: the longest
-// request that is put into its place.
+// sortBound is the time within which lines are sorted by arrival, in µs. A request that took longer is
+// late.
 const sortBound = int64(60 * time.Second / time.Microsecond)
 
 // A stream reads the requests of a source in the order of their arrival.
@@ -45,7 +45,7 @@ type stream struct {
 	keys    *sim.Keys
 	order   order
 	ended   bool
-	current sim.Request // the next one to be taken
+	current sim.Request // the next request
 }
 
 func newStream(s Source, keys *sim.Keys) *stream {
@@ -54,7 +54,7 @@ func newStream(s Source, keys *sim.Keys) *stream {
 	}
 }
 
-// advance reads up to the next request, and reports whether there is one.
+// advance reads up to the next request. It reports whether there is one.
 func (s *stream) advance() (bool, error) {
 	for {
 		if r, ok := s.order.next(s.ended); ok {
@@ -71,7 +71,7 @@ func (s *stream) advance() (bool, error) {
 	}
 }
 
-// read reads a line. A line that cannot be read is no error.
+// read reads one line. It counts a line that cannot be read, and returns no error for it.
 func (s *stream) read() error {
 	line, err := s.lines.next()
 	if err == io.EOF {
@@ -111,7 +111,8 @@ func (s *stream) read() error {
 }
 
 // Read reads all sources, merged by time, and calls add for each request in the order of arrival. It
-// returns a summary of each source. Requests outside of from and to are not added; zero is no bound.
+// returns a summary of each source. It leaves out requests before from, and requests at or after to. A
+// bound of 0 is no bound.
 func Read(sources []Source, keys *sim.Keys, from, to limiter.Instant, add func(sim.Request)) ([]Summary, error) {
 	streams := make([]*stream, len(sources))
 	for i, s := range sources {

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// A tableFormat reads values between commas or tabs. The first line names the columns.
+// A tableFormat reads values that are separated by commas or tabs. The first line has the names of the
+// columns.
 type tableFormat struct {
 	clock
 	fields     Fields
 	comma      rune
 	reader     RowReader
 	wants      []Want
-	named      bool  // the names were read
-	time, took int   // columns; -1: not there
-	places     []int // of wants among the columns; -1: not there
+	named      bool  // the line of names was read
+	time, took int   // columns; -1 if there is no such column
+	places     []int // columns of the wanted fields; -1 if there is no such column
 	row        Row
 }
 
-// NewTable returns the format of tables whose values are between commas, or other characters, for a
-// reader.
+// NewTable returns the format of tables for a reader. comma separates the values.
 func NewTable(f Fields, comma rune, r RowReader) Format {
 	return &tableFormat{fields: f, comma: comma, reader: r, wants: r.Wants()}
 }
@@ -59,7 +59,7 @@ func (t *tableFormat) split(line []byte) ([]string, error) {
 	return values, nil
 }
 
-// textAt returns the value in a column, nil if there is none.
+// textAt returns the value in a column. It returns nil if the row has no such column.
 func textAt(values []string, column int) []byte {
 	if column >= 0 && column < len(values) {
 		return []byte(values[column])
@@ -67,7 +67,7 @@ func textAt(values []string, column int) []byte {
 	return nil
 }
 
-// header reads the names of the columns.
+// header reads the line with the names of the columns.
 func (t *tableFormat) header(names []string) error {
 	t.time, t.took = slices.Index(names, t.fields.Time), slices.Index(names, t.fields.Duration)
 	for _, name := range []string{t.fields.Time, t.fields.Duration} {

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// TestLogsOfOtherSystems reads logs with a byte order mark and with other ends of lines.
+// TestLogsOfOtherSystems reads logs with a byte order mark, and with other line breaks.
 func TestLogsOfOtherSystems(t *testing.T) {
 	const mark, lines = "\uFEFF", 3
 	var all []string
@@ -46,7 +46,7 @@ func TestLogsOfOtherSystems(t *testing.T) {
 	}
 }
 
-// TestCutLogs has a packed log that ends too early, in its header or behind it.
+// TestCutLogs reads a packed log that ends too early, in its header or behind it.
 func TestCutLogs(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Parse parses options, such as "flash rate=50/s for=1h keys=1000 skew=1.1 seed=1". What it does not say
-// is 20/s for an hour, 1000 keys and a skew of 1.1. seed is that of a text without one.
+// Parse parses options, such as "flash rate=50/s for=1h keys=1000 skew=1.1 seed=1". The defaults are
+// 20/s for an hour, 1000 keys and a skew of 1.1. seed is the default of the seed.
 func Parse(text string, seed uint64) (*Options, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {

@@ -1,5 +1,5 @@
-// Package traffic makes up requests, for a simulation without a log. The same text and seed make the
-// same requests.
+// Package traffic makes synthetic requests, for a simulation without a log. Equal options make equal
+// requests.
 package traffic
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// A Shape is how the rate of requests changes over time, and who sends them.
+// A Shape says how the rate of requests changes over time, and who sends them.
 type Shape uint8
 
 const (
-	Poisson Shape = iota // requests come independently of each other, at one rate
-	OnOff                // each key sends in some stretches of ten seconds, and not in others
-	Daily                // the rate follows the day: least at 4 o'clock, most at 16 o'clock
-	Flash                // after half of the time, the rate is ten times as high, and falls back within a tenth of it
-	Attack               // one more key sends five times what all others send, in the sixth tenth of the time
-	Storm                // an outage of a minute after half of the time: each request is repeated until it ends
+	Poisson Shape = iota // requests come independently of each other, at a constant rate
+	OnOff                // each key sends in some stretches of ten seconds, and pauses in others
+	Daily                // the rate follows the day: it is lowest at 4 o'clock and highest at 16 o'clock
+	Flash                // after half of the time, the rate rises tenfold, and falls back within a tenth of the time
+	Attack               // in the sixth tenth of the time, one more key sends five times as much as all others
+	Storm                // after half of the time, an outage lasts a minute, in which each request is repeated
 )
 
 var shapes = [...]string{"poisson", "onoff", "daily", "flash", "attack", "storm"}
@@ -30,13 +30,13 @@ var shapes = [...]string{"poisson", "onoff", "daily", "flash", "attack", "storm"
 // String returns the name of the shape.
 func (s Shape) String() string { return shapes[s] }
 
-// Options say what traffic is made.
+// Options describe traffic.
 type Options struct {
 	Shape Shape
-	Rate  float64 // requests a second, on average where nothing special happens
+	Rate  float64 // requests a second; an average, without the special events of the shape
 	For   time.Duration
 	Keys  int
-	Skew  float64 // of keys by Zipf, above 1: the nth key sends n^-Skew as much as the first
+	Skew  float64 // exponent of Zipf's law, above 1: the nth key sends n^-Skew as much as the first
 	Seed  uint64
 }
 
@@ -48,17 +48,18 @@ const (
 	maxRequests = 1e9
 )
 
-// begin is the first instant of traffic: midnight.
+// begin is the first instant of traffic, which is a midnight.
 const begin = limiter.Instant(1_767_225_600_000_000)
 
-// String returns the text that makes the same traffic.
+// String returns the text from which Parse makes o.
 func (o *Options) String() string {
 	return fmt.Sprintf("%v rate=%s/s for=%v keys=%d skew=%s seed=%d", o.Shape, decimal(o.Rate), o.For, o.Keys, decimal(o.Skew), o.Seed)
 }
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// Make makes the requests, in the order of their arrival. Keys are called key-0 and so on.
+// Make calls add for each request, in the order of arrival. The names of keys are key-0, key-1 and so
+// on.
 func (o *Options) Make(keys *sim.Keys, add func(sim.Request)) {
 	m := &maker{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0)), keys: keys}
 	m.zipf = rand.NewZipf(m.rng, o.Skew, 1, uint64(o.Keys-1))
@@ -70,30 +71,30 @@ func (o *Options) Make(keys *sim.Keys, add func(sim.Request)) {
 		}
 		part := at / o.For.Seconds()
 		if m.rng.Float64()*m.peak() >= m.rate(at, part) {
-			continue // it is one that would come at the highest rate alone
+			continue // this request would come only at the highest rate
 		}
 		add(sim.Request{At: begin + limiter.Instant(math.Round(at*1e6)), Key: m.key(at, part), Cost: 1})
 	}
 }
 
-// A maker makes the requests of options. Rates are in parts of Options.Rate.
+// A maker makes the requests of options. Its rates are multiples of Options.Rate.
 type maker struct {
 	*Options
 	rng  *rand.Rand
 	zipf *rand.Zipf
 	keys *sim.Keys
 
-	recent [1024]uint64 // keys of the last requests of an outage
-	failed int          // how many there were
+	recent [1024]uint64 // the newest keys in an outage, in a ring
+	failed int          // number of keys that were put into recent
 }
 
 const (
-	flashes  = 10.0 // the highest rate of a flash crowd
+	flashes  = 10.0 // the highest rate of Flash
 	attacks  = 5.0  // the rate of the attacker
-	repeats  = 4.0  // how often a request of an outage is repeated
+	repeats  = 4.0  // number of times that a request in an outage is repeated
 	outage   = 60.0 // seconds
-	stretch  = 10.0 // seconds for which a key of OnOff sends, or does not
-	sends    = 0.2  // the part of these stretches in which it sends
+	stretch  = 10.0 // seconds in which a key of OnOff either sends or pauses
+	sends    = 0.2  // fraction of the stretches in which a key sends
 	attacker = "attacker"
 )
 
@@ -112,7 +113,7 @@ func (m *maker) peak() float64 {
 	return 1
 }
 
-// rate returns the rate at an instant, in seconds and as a part of the time.
+// rate returns the rate at an instant. at is in seconds, and part is a fraction of the whole time.
 func (m *maker) rate(at, part float64) float64 {
 	switch {
 	case m.Shape == Daily:
@@ -157,7 +158,7 @@ func (m *maker) key(at, part float64) sim.Key {
 	return m.number(m.zipf.Uint64())
 }
 
-// sends reports whether a key of OnOff sends in a stretch of time.
+// sends reports whether a key of OnOff sends in a stretch.
 func (m *maker) sends(key, stretch uint64) bool {
 	return rand.New(rand.NewPCG(m.Seed^key, stretch)).Float64() < sends
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// made returns the requests of a text, and their keys.
+// made returns the requests of the options in text, and their keys.
 func made(t *testing.T, text string) ([]sim.Request, *sim.Keys) {
 	t.Helper()
 	o, err := Parse(text, 1)
@@ -28,7 +28,7 @@ func made(t *testing.T, text string) ([]sim.Request, *sim.Keys) {
 	return requests, keys
 }
 
-// share returns the part of the requests between two parts of the time.
+// share returns the fraction of the requests that come between two fractions of the time.
 func share(requests []sim.Request, seconds, from, to float64) float64 {
 	n := 0
 	for _, r := range requests {
@@ -94,7 +94,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// The same text makes the same requests, and another seed others.
+// Equal texts make equal requests. Another seed makes other requests.
 func TestSeed(t *testing.T) {
 	a, _ := made(t, "storm for=300s seed=3")
 	b, _ := made(t, "storm for=300s seed=3")

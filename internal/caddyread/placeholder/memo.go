@@ -2,10 +2,11 @@ package placeholder
 
 import "sync"
 
-// maxKnown is how many results a memo keeps. A configuration has few names, in many zones.
+// maxKnown is the highest number of results in a memo. A configuration has few names, but each may be
+// in many zones.
 const maxKnown = 1000
 
-// A memo keeps the results of a function of names.
+// A memo keeps the results of compute, by the names that are its arguments.
 type memo[V any] struct {
 	compute func(name string) V
 
@@ -13,7 +14,7 @@ type memo[V any] struct {
 	known map[string]V
 }
 
-// value returns the result for a name.
+// value returns the result of compute for a name.
 func (m *memo[V]) value(name string) V {
 	m.mu.Lock()
 	v, found := m.known[name]

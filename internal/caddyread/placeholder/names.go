@@ -1,7 +1,7 @@
 package placeholder
 
-// shorthands are the words that stand for placeholders of Caddy in a Caddyfile: `{client_ip}`.
-// Those that end in a dot take a name: `{header.X-Api-Key}`.
+// shorthands are the words that stand for placeholders of Caddy in a Caddyfile, such as `{client_ip}`.
+// A word that ends with a dot takes a name, as in `{header.X-Api-Key}`.
 var shorthands = []string{
 	"client_ip", "cookie.", "dir", "err.", "file", "file.", "file_match.", "header.", "host", "hostport", "labels.",
 	"method", "orig_dir", "orig_file", "orig_method", "orig_path", "orig_query", "orig_uri", "path", "path.", "port",
@@ -10,7 +10,8 @@ var shorthands = []string{
 	"tls_client_serial", "tls_client_subject", "tls_version", "upstream_hostport", "uri", "uuid", "vars.",
 }
 
-// names are Caddy's placeholders of every request. Those that end in a dot take a name or a number.
+// names are Caddy's placeholders that each request has. A name that ends with a dot takes a further
+// name or a number.
 var names = []string{
 	"http.request.body", "http.request.body_base64", "http.request.cookie.", "http.request.duration",
 	"http.request.duration_ms", "http.request.header.", "http.request.host", "http.request.host.labels.",
@@ -33,22 +34,23 @@ var names = []string{
 	"time.now.common_log", "time.now.http", "time.now.rfc3339", "time.now.unix", "time.now.unix_ms", "time.now.year",
 }
 
-// closed are the namespaces in which nothing but Caddy has placeholders. Plugins add to the rest of
-// `http.request.`: `http.request.body.<field>`, `http.request.host.cname`.
+// closed are the namespaces in which only Caddy has placeholders. Plugins add others to the rest of
+// `http.request.`, such as `http.request.body.<field>` and `http.request.host.cname`.
 var closed = []string{
 	"http.request.host.labels.", "http.request.local.", "http.request.orig_uri.", "http.request.remote.",
 	"http.request.tls.", "http.request.uri.", "system.", "time.",
 }
 
-// sometimes are the namespaces of placeholders that only some requests have: those that matched, or
-// that passed the handler of that name. What a request does not have is missing.
+// sometimes are the namespaces of placeholders that only some requests have: those that a matcher has
+// matched, or that have passed a handler. Other requests expand such a placeholder to nothing.
 var sometimes = []string{
 	"http.auth.", "http.intercept.", "http.matchers.", "http.rate_limit.", "http.regexp.", "http.reverse_proxy.",
 	"http.url_pattern.",
 }
 
-// perConnection and perRequest have a new value on each connection and on each request. The names
-// without `http.request.` in front belong to error handling, to the proxy and to common plugins.
+// perConnection are the placeholders that have a new value on each connection, and perRequest those
+// that have a new value on each request. The names without `http.request.` belong to error handling, to
+// the proxy and to common plugins.
 var (
 	perConnection = []string{"http.request.remote", "http.request.remote.port"}
 	perRequest    = []string{
@@ -59,20 +61,21 @@ var (
 	}
 )
 
-// chosenPerRequest are what a client can write in a new way on each request that asks for the same.
+// chosenPerRequest are the placeholders whose value a client can change in each request without asking
+// for something else.
 var chosenPerRequest = []string{
 	"http.request.body", "http.request.body_base64", "http.request.orig_uri", "http.request.orig_uri.prefixed_query",
 	"http.request.orig_uri.query", "http.request.uri", "http.request.uri.prefixed_query", "http.request.uri.query",
 	"http.request.uri.query_escaped", "http.request.uri_escaped",
 }
 
-// requestHeaders name one request, by convention.
+// requestHeaders are the headers that identify one request, by convention.
 var requestHeaders = []string{
 	"Cf-Ray", "Idempotency-Key", "Request-Id", "Sec-Websocket-Key", "Traceparent", "X-Amz-Cf-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-B3-Traceid",
 	"X-Cloud-Trace-Context", "X-Correlation-Id", "X-Request-Id", "X-Trace-Id",
 }
 
-// addressWords are what people call the client's address, in lower case and without punctuation.
+// addressWords are words for the client's address, in lower case and without punctuation.
 var addressWords = []string{
 	"addr", "address", "binaryremoteaddr", "byip", "clientaddr", "clientaddress", "clientip", "clientipaddress", "ip",
 	"ipaddr", "ipaddress", "ips", "peerip", "perip", "realip", "remoteaddr", "remoteaddress", "remoteip", "requestip",
@@ -80,14 +83,14 @@ var addressWords = []string{
 	"srcip", "userip", "xforwardedfor",
 }
 
-// families are what people call the placeholders that take a name, and the shorthand that is right.
+// families maps words for the placeholders that take a name to the right shorthand.
 var families = map[string]string{
 	"cookie": "cookie.", "cookies": "cookie.", "header": "header.", "headers": "header.", "queries": "query.",
 	"query": "query.", "queryparam": "query.", "queryparams": "query.", "querystring": "query.", "var": "vars.",
 	"vars": "vars.",
 }
 
-// others are the mistakes that have nothing in common with the right name.
+// others maps wrong names that do not resemble the right name to that name.
 var others = map[string]string{
 	"auth.user.id": "http.auth.user.id", "auth.user": "http.auth.user.id", "http.auth.id": "http.auth.user.id",
 	"http.auth.user": "http.auth.user.id", "http.auth.username": "http.auth.user.id",
@@ -99,8 +102,8 @@ var others = map[string]string{
 	"remote_user": "http.auth.user.id",
 }
 
-// headerWords are the names of headers that people write as a key, besides all that begin with
-// `X-` and all that end in `-Client-IP` or `-Connecting-IP`.
+// headerWords are the names of headers that people write as a key. All names that begin with `X-`, or
+// end with `-Client-IP` or `-Connecting-IP`, are also names of headers.
 var headerWords = []string{
 	"api-key", "api_key", "apikey", "authorization", "cookie", "cookies", "forwarded", "header", "headers",
 	"user-agent", "user_agent", "useragent",

@@ -7,7 +7,8 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// corrected returns the placeholder that is surely meant by name, which Caddy does not have, or "".
+// corrected returns the placeholder of Caddy that a wrong name certainly means. It returns "" if there
+// is none.
 func corrected(name string) string {
 	if right := others[strings.ToLower(name)]; right != "" {
 		return right
@@ -22,7 +23,7 @@ func corrected(name string) string {
 	if right := oldSyntax(rest); right != "" {
 		return right
 	}
-	// A word alone may be one that `map` defines, such as {real_ip} and {header}.
+	// A single word, such as {real_ip} or {header}, may be a placeholder that `map` defines.
 	alone := !cut && !strings.ContainsAny(rest, ".:[")
 	if right := wordMeans(rest); right != "" && !(alone && strings.Contains(right, ".")) {
 		return right
@@ -34,8 +35,9 @@ func corrected(name string) string {
 	return misspelled(name)
 }
 
-// wordMeans returns the shorthand that differs from word only in case and punctuation, or in the
-// name of its family: `client.ip`, `headers.X-Api-Key`. A word may also lack only `http.request.`.
+// wordMeans returns the shorthand that word means. They may differ in case and punctuation, or in the
+// name of the family, as in `client.ip` and `headers.X-Api-Key`. If word only lacks `http.request.`,
+// wordMeans returns the full name. It returns "" for other words.
 func wordMeans(word string) string {
 	if Long(word) != word {
 		return word
@@ -64,7 +66,8 @@ func wordMeans(word string) string {
 	return strings.TrimSuffix(Long(shorthand+"x"), "x") + field
 }
 
-// oldSyntax returns what a name means in Caddy 1 (`{>X-Api-Key}`), or the header of that name.
+// oldSyntax returns the shorthand that a name means in Caddy 1, as `{>X-Api-Key}` does, or that of the
+// header called name. It returns "" for other names.
 func oldSyntax(name string) string {
 	for mark, family := range map[string]string{">": "header.", "~": "cookie.", "?": "query."} {
 		if field, ok := strings.CutPrefix(name, mark); ok && isToken(field) {
@@ -77,7 +80,7 @@ func oldSyntax(name string) string {
 	return ""
 }
 
-// isHeaderName reports whether text is surely the name of a header.
+// isHeaderName reports whether text is certainly the name of a header.
 func isHeaderName(text string) bool {
 	lower := strings.ToLower(text)
 	return isToken(text) && !strings.Contains(text, ".") &&
@@ -94,8 +97,8 @@ func plain(s string) string {
 	}, strings.ToLower(s))
 }
 
-// misspelled returns the name of Caddy in `http.request.` that differs from name in case or in one
-// or two letters, or "". Of a short name, one letter is too much.
+// misspelled returns the name in `http.request.` that differs from name in case, or in one or two
+// letters. It returns "" if there is none. In a short name, no letter may differ.
 func misspelled(name string) string {
 	const namespace = "http.request."
 	if !hasPrefix(strings.ToLower(name), namespace) {
@@ -115,8 +118,8 @@ func misspelled(name string) string {
 	return best
 }
 
-// complete returns right with the end of name if right takes a name, and whether the two may be the
-// same placeholder: they have the same number of words.
+// complete returns right, with the end of name if right takes a name. It reports whether name may be a
+// misspelling of right: both have equally many words.
 func complete(right, name string) (string, bool) {
 	dots := strings.Count(name, ".")
 	if !strings.HasSuffix(right, ".") {
@@ -137,7 +140,8 @@ func complete(right, name string) (string, bool) {
 	return right + name[at+1:], !hasSuffix(right, ".path.", ".labels.", ".dns_names.", ".emails.", ".ips.", ".uris.")
 }
 
-// Nearest returns the placeholder of Caddy that a name resembles, or "". It may be a coincidence.
+// Nearest returns the placeholder of Caddy that name resembles, maybe by coincidence. It returns "" if
+// there is none.
 func Nearest(name string) string {
 	if right := corrected(name); right != "" {
 		return right

@@ -1,11 +1,11 @@
 // Package placeholder knows the names of Caddy's placeholders, and the mistakes that people make
 // with them.
 //
-// A placeholder without a value expands to nothing, so a wrong name is silent. Three kinds of names
-// are told apart:
+// A placeholder without a value expands to nothing, so nobody notices a wrong name. The package
+// distinguishes three kinds of names:
 //
-//   - Names that Caddy has. Caddy itself is asked, so that those of later versions count too.
-//   - Names that are known to be wrong: Check refuses them.
+//   - Names that Caddy has. The package asks Caddy itself, so names of later versions count too.
+//   - Names that are known to be wrong. Check returns an error for them.
 //   - Names that a plugin or the `map` directive may define. Only requests show whether they exist.
 package placeholder
 
@@ -24,10 +24,11 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// shorthandReplacer is made once, because it compiles many regular expressions.
+// shorthandReplacer is made only once, because it compiles many regular expressions.
 var shorthandReplacer = sync.OnceValue(httpcaddyfile.NewShorthandReplacer)
 
-// Long returns the name that a shorthand of the Caddyfile stands for. Other names stay the same.
+// Long returns the name for which a shorthand of the Caddyfile stands. It returns other names
+// unchanged.
 func Long(name string) string { return longNames.value(name) }
 
 var longNames = memo[string]{compute: long}
@@ -38,16 +39,16 @@ func long(name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(text[0].Text, "{"), "}")
 }
 
-// Frequency is how long the value of a placeholder stays the same for a client.
+// Frequency says how often the value of a placeholder changes for one client.
 type Frequency uint8
 
 const (
-	Stable        Frequency = iota // for many requests, as far as is known
-	PerConnection                  // it is new on each connection
-	PerRequest                     // it is new on each request
+	Stable        Frequency = iota // it keeps its value for many requests, as far as is known
+	PerConnection                  // it has a new value on each connection
+	PerRequest                     // it has a new value on each request
 )
 
-// FrequencyOf returns how long the value of a placeholder stays the same.
+// FrequencyOf returns how often the value of a placeholder changes.
 func FrequencyOf(name string) Frequency {
 	switch {
 	case slices.Contains(perConnection, name):
@@ -58,18 +59,17 @@ func FrequencyOf(name string) Frequency {
 	return Stable
 }
 
-// ChosenPerRequest reports whether a client can give a placeholder a new value on each request
+// ChosenPerRequest reports whether a client can change the value of a placeholder in each request
 // without asking for something else.
 func ChosenPerRequest(name string) bool { return slices.Contains(chosenPerRequest, name) }
 
-// NamesRequest reports whether a placeholder is a header that has a new value on each request, by
-// convention.
+// NamesRequest reports whether a placeholder is a header that identifies one request, by convention.
 func NamesRequest(name string) bool {
 	field, ok := strings.CutPrefix(name, "http.request.header.")
 	return ok && slices.Contains(requestHeaders, http.CanonicalHeaderKey(field))
 }
 
-// Provided reports whether Caddy itself knows the placeholder on every request, even if it is
+// Provided reports whether Caddy itself knows the placeholder in each request. The placeholder may be
 // empty.
 func Provided(name string) bool { return providedNames.value(name) }
 
@@ -90,11 +90,11 @@ func provided(name string) bool {
 	return known
 }
 
-// Sometimes reports whether only some requests have the placeholder, so that one without it shows
-// nothing.
+// Sometimes reports whether only some requests have the placeholder. A request without it then does not
+// show that the name is wrong.
 func Sometimes(name string) bool { return hasPrefix(name, sometimes...) }
 
-// Check returns an error if name, in its long form, is known not to be a placeholder.
+// Check returns an error if name is known not to be a placeholder. name is in its long form.
 func Check(name string) error { return checkedNames.value(name) }
 
 var checkedNames = memo[error]{compute: check}
@@ -140,7 +140,7 @@ func isToken(s string) bool {
 	return s != "" && strings.Trim(s, valid) == ""
 }
 
-// listOf returns the placeholders of a namespace as an error names them.
+// listOf returns the placeholders of a namespace in the form of an error text.
 func listOf(namespace string) string {
 	var list []string
 	for _, name := range names {
@@ -154,7 +154,7 @@ func listOf(namespace string) string {
 	return strings.Join(list, "")
 }
 
-// example completes a name that ends in a dot.
+// example returns name, completed if it ends with a dot.
 func example(name string) string {
 	switch {
 	case !strings.HasSuffix(name, "."):

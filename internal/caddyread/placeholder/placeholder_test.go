@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNamesAreCaddys finds names that Caddy does not have any more, and lists out of order.
+// TestNamesAreCaddys checks that Caddy still has all names, and that lists are in order.
 func TestNamesAreCaddys(t *testing.T) {
 	for _, name := range names {
 		if !Provided(strings.TrimSuffix(example(name), "<name>") + strings.Repeat("x", strings.Count(name, "<"))) {
@@ -59,7 +59,7 @@ func TestCheckAcceptsWhatMayExist(t *testing.T) {
 		"http.request.uri.query.q.", "http.vars.v.", "http.request.cookie.c.", "http.request.header.X.", "env.A.", "file./etc/a.",
 		"my_tier", "tier", "plan", "real_ip", "client_id", "user", "header", "geoip.country_code", "geoip2.country_code",
 		"json.user.id", "jwt.sub", "extra.rand.float", "http.request_id", "http.floaty.id",
-		// Plugins that exist have these in Caddy's own namespace.
+		// Known plugins have these placeholders in a namespace of Caddy.
 		"http.request.host.cname", "http.request.body.name", "http.request.body.id", "http.request.bodyhash",
 		"http.request.contentlength", "http.request.cost", "http.request.post", "http.request.ja3",
 	} {

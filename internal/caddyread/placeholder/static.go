@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CheckText returns an error if a text without braces around it is surely meant to be a
-// placeholder. As it stands, it counts all requests together.
+// CheckText returns an error if a text without braces is certainly meant as a placeholder. As a text,
+// it would count all requests together.
 func CheckText(text string) error {
 	right := meant(text)
 	if right != "" && FrequencyOf(Long(right)) != Stable {
@@ -25,9 +25,9 @@ func CheckText(text string) error {
 	return nil
 }
 
-// meant returns the placeholder that a text is surely meant to be, or "".
+// meant returns the placeholder that a text certainly means. It returns "" if there is none.
 func meant(text string) string {
-	variable := hasPrefix(text, "$", "%", "@", "<") // of other servers, templates and shells
+	variable := hasPrefix(text, "$", "%", "@", "<") // as in other servers, templates and shells
 	text = strings.TrimFunc(text, func(c rune) bool {
 		return c < 0x80 && plain(string(c)) == "" && c != '?'
 	})
@@ -58,7 +58,8 @@ func meant(text string) string {
 	return ""
 }
 
-// headerOf returns the placeholder of one of headerWords.
+// headerOf returns the placeholder that text means. lower is text in lower case, which is one of
+// headerWords.
 func headerOf(lower, text string) string {
 	switch plain(lower) {
 	case "cookie", "cookies":

@@ -5,7 +5,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Directive returns the name of the directive that a handler is from.
+// Directive returns the name of the directive that makes a handler such as h.
 func Directive(h caddyhttp.MiddlewareHandler) string {
 	switch h.(type) {
 	case *caddyhttp.StaticResponse:

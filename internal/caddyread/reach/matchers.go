@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Describe returns matchers as a text, such as `path ["/music/*"]`.
+// Describe returns a text for matchers, such as `path ["/music/*"]`.
 func Describe(sets caddyhttp.MatcherSets) string {
 	var all []string
 	for _, set := range sets {

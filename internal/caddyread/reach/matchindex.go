@@ -13,21 +13,21 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
-// An Index finds which of many lists of matchers may match a request, without asking each. It is
-// immutable.
+// An Index finds the lists of matchers that may match a request, among many lists, and without asking
+// each of them. It is immutable.
 //
-// It reads the matchers of paths and hosts that are plain: a path in full, a path that begins with
-// a text, a host in full. It finds a list for each request that the list matches, and also for some
-// that the list does not match, so the caller asks the matchers then. Lists with other forms are found
-// for all requests: placeholders, other wildcards, negations, and whatever may set a value or return
-// an error.
+// An Index reads only plain matchers: of a whole path, of a path that begins with a text, and of a
+// whole host. It finds each list that matches a request, and also some lists that do not, so the caller
+// then asks the matchers of each list that it finds. A list is found for every request if it has other
+// matchers: placeholders, other wildcards, negations, and matchers that may set a value or return an
+// error.
 type Index struct {
-	always   []int // those of lists that may match any request
+	always   []int // indexes of the lists that may match any request
 	byKey    map[indexKey][]int
-	prefixes []int // the lengths of the prefixes in byKey
+	prefixes []int // the lengths of all prefixes in byKey
 }
 
-// An indexKey is what a plain matcher needs of a request.
+// An indexKey is a property of a request that a plain matcher needs.
 type indexKey struct {
 	kind indexKeyKind
 	text string
@@ -41,7 +41,7 @@ const (
 	pathPrefix                     // the path begins with the text
 )
 
-// NewIndex returns an index of lists. It returns nil if most of them may match any request.
+// NewIndex returns an index of lists. It returns nil if most of the lists may match any request.
 func NewIndex(lists []caddyhttp.MatcherSets) *Index {
 	uses := make(map[indexKey]int)
 	for _, sets := range lists {
@@ -72,14 +72,14 @@ func NewIndex(lists []caddyhttp.MatcherSets) *Index {
 	return x
 }
 
-// Append appends the numbers of the lists that may match a request with a reading of its path, in
-// order. all reports that the index does not know, so that each list may. If path is nil, the request
-// is read as Caddy reads it.
+// Append appends the numbers of the lists that may match a request by some reading of its path, in
+// order. all says that every list may match, as the index does not know. If path is nil, the path is
+// read as Caddy reads it.
 func (x *Index) Append(numbers []int, r *http.Request, path *pathpattern.Path) (_ []int, all bool) {
 	start := len(numbers)
 	numbers = append(numbers, x.always...)
 	reqHost := hostOf(r)
-	if !isASCII(reqHost) { // Caddy compares hosts without case, beyond ASCII too
+	if !isASCII(reqHost) { // Caddy ignores the case of letters beyond ASCII too
 		return numbers[:start], true
 	}
 	numbers = append(numbers, x.byKey[indexKey{wholeHost, strings.ToLower(reqHost)}]...)
@@ -94,7 +94,7 @@ func (x *Index) Append(numbers []int, r *http.Request, path *pathpattern.Path) (
 	return numbers[:start+len(slices.Compact(numbers[start:]))], false
 }
 
-// appendAt appends the numbers of the lists that need a path, or a prefix of it.
+// appendAt appends the numbers of the lists that need this path, or a prefix of it.
 func (x *Index) appendAt(numbers []int, path string) []int {
 	numbers = append(numbers, x.byKey[indexKey{wholePath, path}]...)
 	for _, n := range x.prefixes {
@@ -106,8 +106,9 @@ func (x *Index) appendAt(numbers []int, path string) []int {
 	return numbers
 }
 
-// keysOf returns keys of which a request has one if the sets match it. Of host and path it takes
-// what fewer lists have. plain is false if there are no such keys.
+// keysOf returns keys of which each request that sets match has one. If a set has hosts and paths, keysOf
+// takes the keys of those that fewer lists have: uses counts the lists by key. plain is false if there
+// are no such keys.
 func keysOf(sets caddyhttp.MatcherSets, uses map[indexKey]int) (keys []indexKey, plain bool) {
 	for _, set := range sets {
 		best := hostKeys(set)
@@ -132,8 +133,8 @@ func mostUsed(keys []indexKey, uses map[indexKey]int) (most int) {
 	return most
 }
 
-// hasEffects reports whether a matcher may do more than to match. Of those that it does not know it
-// may.
+// hasEffects reports whether a matcher may do more than match. It returns true for matchers that it
+// does not know.
 func hasEffects(matcher any) bool {
 	switch matcher.(type) {
 	case *caddyhttp.MatchHost, *caddyhttp.MatchPath, *caddyhttp.MatchMethod, *caddyhttp.MatchProtocol:
@@ -142,8 +143,8 @@ func hasEffects(matcher any) bool {
 	return true
 }
 
-// hostKeys returns the hosts of a set, if it has a matcher of hosts that is plain. Provisioned, they
-// are ASCII in lower case.
+// hostKeys returns the keys of the hosts of a set. It returns nil if the set has no matcher of hosts,
+// or one that is not plain. A provisioned matcher has its hosts in ASCII and lower case.
 func hostKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 	for _, m := range set {
 		hosts, is := m.(*caddyhttp.MatchHost)
@@ -160,7 +161,8 @@ func hostKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 	return keys
 }
 
-// pathKeys returns the paths of a set, if it has a matcher of paths that is plain.
+// pathKeys returns the keys of the paths of a set. It returns nil if the set has no matcher of paths,
+// or one that is not plain.
 func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 	for _, m := range set {
 		paths, is := m.(*caddyhttp.MatchPath)
@@ -178,8 +180,8 @@ func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 	return keys
 }
 
-// pathKey returns what a pattern needs of a path. Caddy compares patterns with `%` or `//` with other
-// forms of the path, and on Windows it reads paths in another way.
+// pathKey returns the key of a pattern. plain is false for a pattern with `%` or `//`, which Caddy
+// compares with other forms of the path, and on Windows, where Caddy reads paths in another way.
 func pathKey(pattern string) (k indexKey, plain bool) {
 	if strings.ContainsAny(pattern, "{%") || strings.Contains(pattern, "//") || runtime.GOOS == "windows" {
 		return k, false
@@ -190,9 +192,9 @@ func pathKey(pattern string) (k indexKey, plain bool) {
 	return indexKey{wholePath, pattern}, !strings.ContainsAny(pattern, `*?[\`)
 }
 
-// hostOf returns the host of a request as Caddy's matcher reads it.
+// hostOf returns the host of a request as Caddy's matcher of hosts reads it.
 func hostOf(r *http.Request) string {
-	if strings.Contains(r.Host, ":") { // else SplitHostPort allocates an error
+	if strings.Contains(r.Host, ":") { // without a colon, SplitHostPort allocates an error
 		if h, _, err := net.SplitHostPort(r.Host); err == nil {
 			return h
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// hosts and paths are of matchers and of requests. Some are plain, the others are not.
+// hosts and paths are for matchers, and also for requests. Some of them are plain.
 var (
 	hosts = []string{
 		"a.example", "A.example", "k.example", "\u212a.example", "*.example", "b.*", "127.0.0.1", "::1", "{http.vars.host}", `\{a`, "a}", `a\}`,
@@ -32,7 +32,7 @@ var (
 	}, paths...)
 )
 
-// A choice makes the same matchers or requests from the same numbers.
+// A choice makes random matchers and requests. With one seed, it always makes equal ones.
 type choice struct{ *rand.Rand }
 
 func (c choice) of(texts []string) string { return texts[c.IntN(len(texts))] }
@@ -51,7 +51,7 @@ type failing struct{}
 
 func (failing) MatchWithError(*http.Request) (bool, error) { return false, errors.New("no decision") }
 
-// paths returns a matcher of paths, provisioned.
+// paths returns a provisioned matcher of paths.
 func (c choice) paths(tb testing.TB) *caddyhttp.MatchPath {
 	m := caddyhttp.MatchPath(c.some(paths))
 	if err := m.Provision(caddy.Context{}); err != nil {
@@ -60,7 +60,7 @@ func (c choice) paths(tb testing.TB) *caddyhttp.MatchPath {
 	return &m
 }
 
-// set returns a set of matchers, provisioned.
+// set returns a set of provisioned matchers.
 func (c choice) set(tb testing.TB) (set caddyhttp.MatcherSet) {
 	for range c.IntN(3) {
 		switch c.IntN(8) {
@@ -108,7 +108,8 @@ func request(host, path string) *http.Request {
 	return (&http.Request{Method: http.MethodGet, Host: host, URL: &url.URL{Path: path}, Header: http.Header{}}).WithContext(ctx)
 }
 
-// FuzzIndex compares an index with all lists, asked in turn: no list that matches is missing.
+// FuzzIndex compares an index with all lists, asked in turn. The index must find each list that
+// matches.
 func FuzzIndex(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed, "a.example", "/a/b")
@@ -141,7 +142,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// Of plain lists, only those that match are found.
+// An index finds only those plain lists that match.
 func TestIndexFindsPlainLists(t *testing.T) {
 	lists := make([]caddyhttp.MatcherSets, 0, 300)
 	for i := range 100 {

@@ -1,6 +1,6 @@
-// Package reach reads Caddy's routes and matchers. It finds out which handlers requests come to, by the
-// routes around them: [Find], which are reached by no request or not by all, and [Send], which one
-// request reaches. An [Index] finds which of many lists of matchers may match a request.
+// Package reach reads Caddy's routes and matchers, and finds out which handlers requests come to.
+// [Find] finds handlers that no request reaches, or not every one. [Send] finds the handlers that one
+// request reaches. An [Index] finds the lists of matchers that may match a request.
 package reach
 
 import (
@@ -12,23 +12,24 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 )
 
-// A Gap is requests that do not reach a handler.
+// A Gap describes requests that do not reach a handler.
 type Gap struct {
 	Handler caddyhttp.MiddlewareHandler
 
 	// By is the handler that answers them.
 	By caddyhttp.MiddlewareHandler
 
-	// Requests are the matchers of those requests. Empty: no request at all reaches the handler.
+	// Requests are the matchers of those requests. If it is empty, no request reaches the handler.
 	Requests caddyhttp.MatcherSets
 }
 
-// Find returns the gaps of wanted handlers in routes, which are provisioned. named are the named
-// routes of the server.
+// Find returns the gaps of wanted handlers in routes. The routes must be provisioned. named are the
+// named routes of the server.
 //
-// That no request reaches a handler is certain. That some requests do not is said only of a handler
-// in nested routes for all requests, after others for some: `route` after `handle` is so, which
-// Caddy puts in this order. In one list, somebody has written the order.
+// If a gap says that no request reaches a handler, that is certain. Find reports that some requests do
+// not reach a handler only if the handler is in nested routes for all requests, behind other nested
+// routes for some of them. That is what `route` after `handle` becomes, because Caddy puts the two in
+// this order. If both are in one list, the order is that of the author.
 func Find(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted func(caddyhttp.MiddlewareHandler) bool) []Gap {
 	w := walk{
 		named: named, wanted: wanted, invoked: make(map[string]bool), reached: make(map[caddyhttp.MiddlewareHandler]bool),
@@ -47,19 +48,19 @@ func Find(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted 
 type walk struct {
 	named   map[string]*caddyhttp.Route
 	wanted  func(caddyhttp.MiddlewareHandler) bool
-	invoked map[string]bool // named routes that are being visited
+	invoked map[string]bool // the named routes that are being visited
 
 	gaps    []Gap
-	seen    int                                  // how many wanted handlers were visited
-	reached map[caddyhttp.MiddlewareHandler]bool // by some requests: a named route may be invoked twice
+	seen    int                                  // number of wanted handlers visited so far
+	reached map[caddyhttp.MiddlewareHandler]bool // by some request: a named route may be invoked twice
 }
 
-// list visits routes. by has answered all requests before them; it is nil if nothing has. outer are gaps of
-// the routes around these, for handlers that are for all requests. It returns what has answered all
-// requests after them.
+// list visits routes, and returns the handler that has answered all requests behind them. by is the
+// handler that has answered all requests before routes, or nil if none has. outer are the gaps that the
+// routes around these make for handlers that are for all requests.
 func (w *walk) list(routes caddyhttp.RouteList, by caddyhttp.MiddlewareHandler, outer []Gap) caddyhttp.MiddlewareHandler {
 	some := outer
-	passes := make(map[string]bool) // groups with a route that lets requests on
+	passes := make(map[string]bool) // groups that have a route which lets requests pass
 	for _, route := range routes {
 		forAll := len(route.MatcherSets) == 0
 		var here, nested []Gap
@@ -81,8 +82,8 @@ func (w *walk) list(routes caddyhttp.RouteList, by caddyhttp.MiddlewareHandler, 
 	return by
 }
 
-// handlers visits the handlers of a route, as list does. here are gaps of the handlers themselves,
-// nested those of the routes in them.
+// handlers visits the handlers of a route, as list does with routes. here are the gaps for the handlers
+// themselves, and nested are the gaps for the routes in them.
 func (w *walk) handlers(
 	handlers []caddyhttp.MiddlewareHandler, by caddyhttp.MiddlewareHandler, here, nested []Gap,
 ) caddyhttp.MiddlewareHandler {
@@ -96,7 +97,7 @@ func (w *walk) handlers(
 	return by
 }
 
-// isNested reports whether a route is one for nested routes, as `handle` makes it.
+// isNested reports whether route has only nested routes, as a route that `handle` makes.
 func isNested(route caddyhttp.Route) bool {
 	if len(route.Handlers) != 1 {
 		return false
@@ -118,7 +119,8 @@ func (w *walk) visit(h, by caddyhttp.MiddlewareHandler, some []Gap) {
 	}
 }
 
-// nested visits the routes in a handler. It returns what answers all requests that come to it.
+// nested visits the routes in a handler. It returns the handler that has answered all requests behind
+// h.
 func (w *walk) nested(h, by caddyhttp.MiddlewareHandler, some []Gap) caddyhttp.MiddlewareHandler {
 	switch h := h.(type) {
 	case *caddyhttp.Subroute:
@@ -127,7 +129,7 @@ func (w *walk) nested(h, by caddyhttp.MiddlewareHandler, some []Gap) caddyhttp.M
 			return answer
 		}
 		w.list(h.Errors.Routes, by, nil)
-		return by // after an error, its routes may let requests on
+		return by // the routes of an error may let requests pass
 	case *caddyhttp.Invoke:
 		route := w.named[h.Name]
 		if route == nil || w.invoked[h.Name] {
@@ -143,7 +145,7 @@ func (w *walk) nested(h, by caddyhttp.MiddlewareHandler, some []Gap) caddyhttp.M
 	return by
 }
 
-// answersAlways reports whether a handler never calls the next one. It knows those of Caddy.
+// answersAlways reports whether a handler never calls the next one. It knows only Caddy's handlers.
 func answersAlways(h caddyhttp.MiddlewareHandler) bool {
 	switch h := h.(type) {
 	case *caddyhttp.StaticResponse:
@@ -152,14 +154,15 @@ func answersAlways(h caddyhttp.MiddlewareHandler) bool {
 	case *caddyhttp.StaticError:
 		return true
 	case *reverseproxy.Handler:
-		return len(h.HandleResponse) == 0 // as forward_auth has
+		return len(h.HandleResponse) == 0 // forward_auth has some
 	case *fileserver.FileServer:
 		return !h.PassThru
 	}
 	return false
 }
 
-// Hosts returns the hosts that matchers let through, none if those are all.
+// Hosts returns the hosts of the requests that sets match. It returns nil if they match requests to all
+// hosts.
 func Hosts(sets caddyhttp.MatcherSets) (hosts []string) {
 	for _, set := range sets {
 		i := slices.IndexFunc(set, func(m any) bool { _, isHost := m.(*caddyhttp.MatchHost); return isHost })

@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 )
 
-// A limit is a handler that is looked for.
+// A limit is a wanted handler.
 type limit struct{ name string }
 
 func (*limit) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
@@ -28,7 +28,7 @@ var (
 	host    = caddyhttp.MatcherSets{{&caddyhttp.MatchHost{"a.example"}}}
 )
 
-// in returns routes that are nested in a handler.
+// in returns a handler with nested routes.
 func in(routes ...caddyhttp.Route) *caddyhttp.Subroute { return &caddyhttp.Subroute{Routes: routes} }
 
 func route(h ...caddyhttp.MiddlewareHandler) caddyhttp.Route { return caddyhttp.Route{Handlers: h} }
@@ -37,7 +37,7 @@ func matched(sets caddyhttp.MatcherSets, h ...caddyhttp.MiddlewareHandler) caddy
 	return caddyhttp.Route{MatcherSets: sets, Handlers: h}
 }
 
-// handle returns a route as `handle` makes it.
+// handle returns a route like those that the directive `handle` makes.
 func handle(sets caddyhttp.MatcherSets, h ...caddyhttp.MiddlewareHandler) caddyhttp.Route {
 	return caddyhttp.Route{Group: "g", MatcherSets: sets, Handlers: handlers{in(route(h...))}}
 }
@@ -48,7 +48,7 @@ func TestFind(t *testing.T) {
 	withErrors.Errors = &caddyhttp.HTTPErrorConfig{Routes: caddyhttp.RouteList{route(zone)}}
 	for name, tc := range map[string]struct {
 		routes caddyhttp.RouteList
-		want   []string // the handler, what answers, and the requests
+		want   []string // the handler, the handler that answers, and the requests
 	}{
 		"before what answers":        {caddyhttp.RouteList{route(zone), route(respond)}, nil},
 		"after respond":              {caddyhttp.RouteList{route(respond), route(zone)}, []string{"zone: respond or redir"}},

@@ -13,26 +13,26 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 )
 
-// A Rewritten is a path with which a request may come to a handler.
+// A Rewritten is a path that a request may have when it comes to a handler.
 type Rewritten struct {
 	URL url.URL // its path
-	By  string  // the directive that has made it, "" for the path that was sent
+	By  string  // the directive that has rewritten the path; "" if the client has sent it
 
-	files []string // what the file matcher before may find
+	files []string // files that the preceding file matcher may find
 }
 
-// mostRewritten is how many paths are followed at most.
+// mostRewritten is the highest number of paths that follow keeps after a step.
 const mostRewritten = 64
 
-// Rewrite returns the paths with which a request may come to the handler of w, of one that a client
-// sends with this method and path. What depends on more than the path and the method is not known: it
-// may match, and may not.
+// Rewrite returns the paths that a request may have at the handler of w, if a client sends it with this
+// method and path. Matchers of other properties of the request may match or not, so Rewrite follows
+// both cases.
 func (w *Way) Rewrite(method string, sent *url.URL) []Rewritten {
 	return follow(w.steps, method, []Rewritten{{URL: *sent}})
 }
 
-// Words returns texts on the way that decide about paths: prefixes that are removed, patterns that
-// paths match.
+// Words returns texts in w on which the path depends: prefixes and suffixes that are removed, texts
+// that are replaced, and patterns of paths.
 func (w *Way) Words() []string { return appendWords(nil, w.steps) }
 
 func appendWords(words []string, steps []wayStep) []string {
@@ -63,7 +63,7 @@ func appendWords(words []string, steps []wayStep) []string {
 	return words
 }
 
-// follow returns what steps may make of paths.
+// follow returns the paths that steps may make of paths.
 func follow(steps []wayStep, method string, paths []Rewritten) []Rewritten {
 	for _, s := range steps {
 		var after []Rewritten
@@ -111,8 +111,8 @@ func (s *wayStep) follow(method string, p Rewritten) (paths []Rewritten) {
 	return paths
 }
 
-// rewritten returns what a handler may make of a path. What a file matcher has found is any of the
-// files that it tries.
+// rewritten returns the paths that a handler may make of a path. If the handler uses the result of a
+// file matcher, that result may be any of the files that the matcher tries.
 func rewritten(h *rewrite.Rewrite, method string, p Rewritten) (paths []Rewritten) {
 	const found = "{http.matchers.file."
 	files := []string{""}
@@ -136,7 +136,7 @@ func rewritten(h *rewrite.Rewrite, method string, p Rewritten) (paths []Rewritte
 	return paths
 }
 
-// rewriter returns the directives that a handler may be from.
+// rewriter returns the names of the directives that make a handler such as h.
 func rewriter(h *rewrite.Rewrite) string {
 	switch {
 	case strings.Contains(h.URI, "{http.matchers.file."):
@@ -149,14 +149,14 @@ func rewriter(h *rewrite.Rewrite) string {
 	return "uri"
 }
 
-// newRequest returns a request with a path, as Caddy hands it to handlers.
+// newRequest returns a request with a path, in the form in which handlers of Caddy get it.
 func newRequest(method string, path url.URL) *http.Request {
 	r := &http.Request{Method: method, URL: &path, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header)}
 	r.RequestURI = path.RequestURI()
 	return caddyhttp.PrepareRequest(r.WithContext(context.Background()), caddy.NewReplacer(), nil, new(caddyhttp.Server))
 }
 
-// A certainty is whether matchers match.
+// A certainty says whether matchers match.
 type certainty int
 
 const (
@@ -165,8 +165,7 @@ const (
 	yes
 )
 
-// mayMatchAny reports whether any of sets matches a request, of which only the method and the path are
-// known.
+// mayMatchAny reports whether any of sets matches r. Only the method and the path of r are known.
 func mayMatchAny(sets caddyhttp.MatcherSets, r *http.Request) certainty {
 	if len(sets) == 0 {
 		return yes

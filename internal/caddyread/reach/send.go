@@ -10,40 +10,41 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 )
 
-// A sender makes routes that lead a request as those of a server do, and run no handler.
+// A sender copies the routes of a server. The copies lead a request in the same way, but most of their
+// handlers do not run.
 type sender struct {
 	visitor Visitor
 	named   map[string]*caddyhttp.Route
-	invoked map[string]bool // named routes around those in hand
+	invoked map[string]bool // the named routes around the current one
 
 	trace Trace
-	first caddyhttp.MiddlewareHandler // to end the way
+	first caddyhttp.MiddlewareHandler // the first handler at which the request ended
 	stops []*stop
 }
 
-// A stop is a place of a wanted handler.
+// A stop is a place in the routes that has a wanted handler.
 type stop struct {
 	handler caddyhttp.MiddlewareHandler
 	around  around
 	reached bool
 }
 
-// An around is what is around a handler.
+// An around has the routes around a handler.
 type around struct {
 	routes   []*passage // the outermost first
-	ofErrors bool       // they are for errors
+	ofErrors bool       // they are error routes
 }
 
-// began reports whether the request has come to any of the routes.
+// began reports whether the request has come to the innermost of the routes.
 func (a around) began() bool { return len(a.routes) > 0 && a.routes[len(a.routes)-1].came }
 
-// A passage is a route with what the request has met of it.
+// A passage is a route, and how far the request has come into it.
 type passage struct {
 	route         *caddyhttp.Route
-	came, entered bool // to the route; through its matchers
+	came, entered bool // came: it has come to the route; entered: it has passed the matchers
 }
 
-// A step is a handler of the routes that a sender makes.
+// A step is a handler in the routes that a sender makes.
 type step struct {
 	do func(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error
 }
@@ -53,8 +54,8 @@ func (s step) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	return s.do(w, r, next)
 }
 
-// routes returns routes that lead a request as these do. Before each of them is one that notes that
-// the request comes there.
+// routes returns copies of routes that lead a request in the same way. In front of each copy is a route
+// that notes that the request comes there.
 func (s *sender) routes(routes caddyhttp.RouteList, outside around) (caddyhttp.RouteList, error) {
 	var all caddyhttp.RouteList
 	for i := range routes {
@@ -73,10 +74,10 @@ func (s *sender) routes(routes caddyhttp.RouteList, outside around) (caddyhttp.R
 		}
 		all = append(all, caddyhttp.Route{Handlers: []caddyhttp.MiddlewareHandler{noting(&p.came)}}, route)
 	}
-	return all, all.ProvisionHandlers(caddy.Context{}, nil) // it loads no module
+	return all, all.ProvisionHandlers(caddy.Context{}, nil) // the handlers are made, so this loads no module
 }
 
-// noting returns a step that notes that the request has come there.
+// noting returns a step that sets came and passes the request on.
 func noting(came *bool) step {
 	return step{func(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 		*came = true
@@ -84,12 +85,12 @@ func noting(came *bool) step {
 	}}
 }
 
-// passing is a step that does nothing.
+// passing is a step that only passes the request on.
 var passing = step{func(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	return next.ServeHTTP(w, r)
 }}
 
-// handler returns what stands for h.
+// handler returns the handler that stands for h in the copied routes.
 func (s *sender) handler(h caddyhttp.MiddlewareHandler, in around) (caddyhttp.MiddlewareHandler, error) {
 	switch h := h.(type) {
 	case *caddyhttp.Subroute:
@@ -121,7 +122,8 @@ func (s *sender) handler(h caddyhttp.MiddlewareHandler, in around) (caddyhttp.Mi
 	}}, nil
 }
 
-// ending returns a step that does as do does, and notes if the request ends there, in h.
+// ending returns a step that runs do. If do does not call the next handler, the step notes that the
+// request has ended in h.
 func (s *sender) ending(h, do caddyhttp.MiddlewareHandler) step {
 	return step{func(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 		passed := false
@@ -149,7 +151,7 @@ func (s *sender) subroute(h *caddyhttp.Subroute, in around) (*caddyhttp.Subroute
 	return &caddyhttp.Subroute{Routes: routes, Errors: &caddyhttp.HTTPErrorConfig{Routes: ofErrors}}, err
 }
 
-// invoke returns the named route that h invokes. One that invokes itself is left out.
+// invoke returns the named route that h invokes. If a route invokes itself, invoke returns passing.
 func (s *sender) invoke(h *caddyhttp.Invoke, in around) (caddyhttp.MiddlewareHandler, error) {
 	route := s.named[h.Name]
 	if route == nil || s.invoked[h.Name] {
@@ -161,14 +163,14 @@ func (s *sender) invoke(h *caddyhttp.Invoke, in around) (caddyhttp.MiddlewareHan
 	return &caddyhttp.Subroute{Routes: routes}, err
 }
 
-// writesText reports whether a handler answers with a fixed text, or only sends early hints.
+// writesText reports whether a handler writes a fixed text as its answer, or only sends early hints.
 func writesText(h caddyhttp.MiddlewareHandler) bool {
 	static, is := h.(*caddyhttp.StaticResponse)
 	return is && !static.Abort
 }
 
-// changesResponse reports whether a handler of Caddy passes each request on, as far as zones can
-// see it as it was.
+// changesResponse reports whether a handler of Caddy passes each request on, with all that zones read
+// in it unchanged.
 func changesResponse(h caddyhttp.MiddlewareHandler) bool {
 	module, is := h.(caddy.Module)
 	if !is {

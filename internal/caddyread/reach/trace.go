@@ -11,52 +11,52 @@ type Trace struct {
 	// By is the handler that answers the request, or fails. It is nil if none does.
 	By caddyhttp.MiddlewareHandler
 
-	// Failed is the error that no route handles.
+	// Failed is an error that no route handles. It is nil if there is none.
 	Failed error
 
-	// Unknown are the handlers on the way that may answer the request, or change it, and do not run.
-	// The way goes on as if they passed it on as it is.
+	// Unknown are the handlers on the way that Send does not run. They may answer or change the
+	// request. The trace goes on as if they passed the request on unchanged.
 	Unknown []caddyhttp.MiddlewareHandler
 
-	// Missed are the wanted handlers that the request does not come to, in the order of the routes.
+	// Missed are the wanted handlers that the request does not reach, in the order of the routes.
 	Missed []Miss
 }
 
-// A Miss is why a request does not come to a handler. It has exactly one reason, or none if the
-// routes end before the handler.
+// A Miss says why a request does not reach a handler. One of the fields gives the reason. None does if
+// the routes end before the handler.
 type Miss struct {
 	Handler caddyhttp.MiddlewareHandler
 
-	// Matchers are those of a route around the handler that the request does not match.
+	// Matchers are the matchers of a route around the handler. The request does not match them.
 	Matchers caddyhttp.MatcherSets
 
-	// Grouped says that only the first matching route of a group gets the request, as with `handle`,
-	// and that the route around the handler is not the first.
+	// Grouped says that the route around the handler is in a group, and that an earlier route of that
+	// group gets the request, as with `handle`.
 	Grouped bool
 
-	// OfErrors says that the handler is in error routes, and that there is no error.
+	// OfErrors says that the handler is in error routes, and that no error occurs.
 	OfErrors bool
 
-	// By is what ends the way before the handler.
+	// By is the handler at which the request ends before it reaches Handler.
 	By caddyhttp.MiddlewareHandler
 }
 
-// A Visitor is told where a request comes.
+// A Visitor is told where a request comes to.
 type Visitor interface {
-	// Wants reports whether h is one of the handlers that are looked for.
+	// Wants reports whether h is a wanted handler.
 	Wants(h caddyhttp.MiddlewareHandler) bool
 
-	// Visit does what a wanted handler does: it calls next if h passes the request on.
+	// Visit does what the wanted handler h does: it calls next if h passes the request on.
 	Visit(h caddyhttp.MiddlewareHandler, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error
 
-	// Pass is told that the request goes on after a handler of Trace.Unknown.
+	// Pass is told that the request goes on behind a handler of Trace.Unknown.
 	Pass(r *http.Request)
 }
 
-// Send sends a request, as [caddyhttp.PrepareRequest] returns it, through the routes of a server,
-// which are provisioned. Caddy itself leads it: matchers, groups, nested routes and error routes do
-// what they do for requests of clients. Of the handlers, only those run that need nothing but the
-// request: those that change what it says, such as rewrite and vars, and fixed answers.
+// Send sends a request through the routes of a server, which must be provisioned. The request must come
+// from [caddyhttp.PrepareRequest]. Caddy's own code leads it: matchers, groups, nested routes and error
+// routes act as for requests of clients. Of the handlers, only those run that need nothing but the
+// request: fixed answers, and handlers that change what the request says, such as rewrite and vars.
 func Send(server *caddyhttp.Server, w http.ResponseWriter, r *http.Request, v Visitor) (*Trace, error) {
 	s := sender{visitor: v, named: server.NamedRoutes, invoked: make(map[string]bool)}
 	routes, err := s.routes(server.Routes, around{})
@@ -87,10 +87,10 @@ func Send(server *caddyhttp.Server, w http.ResponseWriter, r *http.Request, v Vi
 	return &s.trace, nil
 }
 
-// end is the end of all routes.
+// end is the handler behind all routes.
 func end(http.ResponseWriter, *http.Request) error { return nil }
 
-// restore makes the request what it was when it came, as Caddy does for error routes.
+// restore makes the request what it was when it came, as Caddy does before error routes.
 func restore(r *http.Request) {
 	original, known := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
 	if !known {
@@ -100,7 +100,7 @@ func restore(r *http.Request) {
 	*r.URL = *original.URL
 }
 
-// addMissed finds out why the request did not come to the wanted handlers that it missed.
+// addMissed sets trace.Missed, with the reason for each wanted handler that the request has missed.
 func (s *sender) addMissed(r *http.Request) {
 	known := make(map[caddyhttp.MiddlewareHandler]bool)
 	for _, at := range s.stops {
@@ -108,7 +108,7 @@ func (s *sender) addMissed(r *http.Request) {
 	}
 	for _, at := range s.stops {
 		if !known[at.handler] {
-			known[at.handler] = true // a named route may have it several times
+			known[at.handler] = true // a named route may have the handler in several places
 			s.trace.Missed = append(s.trace.Missed, s.miss(at, r))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 )
 
-// A visitor notes where it comes. Its limit "rejects" fails with 429.
+// A visitor records the handlers to which it comes. Its limit "rejects" fails with 429.
 type visitor struct{ came []string }
 
 func (*visitor) Wants(h caddyhttp.MiddlewareHandler) bool { _, is := h.(*limit); return is }
@@ -66,7 +66,7 @@ func TestSend(t *testing.T) {
 		came           []string
 		missed         []string
 		by             string
-		status         int // of an error
+		status         int // of an error; 0 if there is none
 	}{
 		"all": {
 			routes: caddyhttp.RouteList{route(zone, other), matched(music, respond)},

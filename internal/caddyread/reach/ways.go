@@ -5,23 +5,24 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 )
 
-// A Way is what requests pass before they come to a handler, as far as it concerns their path.
+// A Way has the matchers and rewrites that requests pass before they come to a handler.
 type Way struct {
 	Handler caddyhttp.MiddlewareHandler
 	steps   []wayStep
 }
 
-// A wayStep is a part of a way: a handler that may change the path of requests, or matchers.
+// A wayStep is a step of a way: a handler that may change the path of a request, or matchers with steps
+// inside.
 type wayStep struct {
-	rewrite  *rewrite.Rewrite      // nil: matchers
-	matchers caddyhttp.MatcherSets // none: all requests
-	inside   []wayStep             // for requests that match
-	around   bool                  // the route is around the handler: other requests do not come to it
-	group    string                // only the first route of a group gets a request
+	rewrite  *rewrite.Rewrite      // nil if the step is matchers
+	matchers caddyhttp.MatcherSets // empty if all requests match
+	inside   []wayStep             // the steps of requests that match
+	around   bool                  // the route is around the handler, so requests that do not match do not come to it
+	group    string                // only the first matching route of a group gets a request
 }
 
-// Ways returns the ways to wanted handlers before which a path may change. It follows nested and named
-// routes.
+// Ways returns the ways to wanted handlers on which the path of a request may change. It follows nested
+// and named routes.
 func Ways(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted func(caddyhttp.MiddlewareHandler) bool) []Way {
 	f := wayFinder{named: named, wanted: wanted, invoked: make(map[string]bool)}
 	f.list(routes, nil)
@@ -31,13 +32,13 @@ func Ways(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted 
 type wayFinder struct {
 	named   map[string]*caddyhttp.Route
 	wanted  func(caddyhttp.MiddlewareHandler) bool
-	invoked map[string]bool // named routes that are being visited
+	invoked map[string]bool // the named routes that are being visited
 
 	found []Way
 }
 
-// list visits routes with the steps before them. It returns the steps within them, and whether no
-// request goes on behind them.
+// list visits routes. before are the steps before them. It returns the steps within them. ends says
+// that no request goes on behind them.
 func (f *wayFinder) list(routes caddyhttp.RouteList, before []wayStep) (within []wayStep, ends bool) {
 	for _, route := range routes {
 		come := before[:len(before):len(before)]
@@ -60,7 +61,7 @@ func (f *wayFinder) list(routes caddyhttp.RouteList, before []wayStep) (within [
 	return within, ends
 }
 
-// handlers visits the handlers of a route, as list does.
+// handlers visits the handlers of a route, as list does with routes.
 func (f *wayFinder) handlers(handlers []caddyhttp.MiddlewareHandler, before []wayStep) (within []wayStep, ends bool) {
 	for _, h := range handlers {
 		come := append(before[:len(before):len(before)], within...)
@@ -92,7 +93,7 @@ func (f *wayFinder) handlers(handlers []caddyhttp.MiddlewareHandler, before []wa
 	return within, false
 }
 
-// changesPath reports whether steps have a handler that may change the path.
+// changesPath reports whether some handler in steps may change the path.
 func changesPath(steps []wayStep) bool {
 	for _, s := range steps {
 		if s.rewrite != nil || changesPath(s.inside) {

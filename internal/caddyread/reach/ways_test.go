@@ -10,15 +10,15 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 )
 
-// What requests to one path may be at the zone: nested and named routes, groups, and handlers that
-// answer.
+// TestWays checks which paths a request to /a may have at the zone, with nested and named routes,
+// groups, and handlers that answer.
 func TestWays(t *testing.T) {
 	to := func(uri string) *rewrite.Rewrite { return &rewrite.Rewrite{URI: uri} }
 	found := caddyhttp.MatcherSets{{&fileserver.MatchFile{TryFiles: []string{"{http.request.uri.path}", "index.php", "=404"}}}}
 	first := func(r caddyhttp.Route) caddyhttp.Route { r.Group = "g"; return r }
 	for name, tc := range map[string]struct {
 		routes caddyhttp.RouteList
-		want   []string // nil: nothing changes the path
+		want   []string // nil if nothing changes the path
 	}{
 		"nothing":             {caddyhttp.RouteList{route(zone)}, nil},
 		"only behind":         {caddyhttp.RouteList{route(zone), route(to("/b"))}, nil},

@@ -14,36 +14,36 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
-// A Block describes the lines that may be between two braces.
+// A Block describes the lines that a block in braces may have.
 type Block struct {
-	Of         string // what the block belongs to, for errors
+	Of         string // what the block belongs to, for error texts
 	Lines      map[string]Line
-	Other      *Line // reads lines that begin with any other word, its first argument; nil: they are errors
-	Optional   bool  // there may be no block
-	MayBeEmpty bool  // an empty block has a meaning
+	Other      *Line // reads lines with other first words, and gets the first word as an argument; nil if they are errors
+	Optional   bool  // the block may be left out
+	MayBeEmpty bool  // the block may be empty
 
-	// Remedies are what to use instead of words that other blocks and programs have, as in "use
-	// `limit`".
+	// Remedies has texts such as "use `limit`", which say what to use instead of a word of other blocks
+	// and programs.
 	Remedies map[string]string
 }
 
 // A Line describes one subdirective of a block.
 type Line struct {
-	Usage    string // how to write it, for errors
-	Min, Max int    // how many arguments it has; AnyNumber for no bound
-	Raw      bool   // Block reads the arguments itself and gets none
-	Words    bool   // arguments have no spaces: one that has some, as in quotes or from import, is several
-	Repeats  bool   // it may occur more than once, and adds to what is there
+	Usage    string // how to write the line, for error texts
+	Min, Max int    // bounds of the number of arguments; Max may be AnyNumber
+	Raw      bool   // Block reads the arguments from the Caddyfile itself, and gets none
+	Words    bool   // an argument with spaces, as from quotes or import, counts as several arguments
+	Repeats  bool   // the line may occur several times, and each adds to the setting
 
-	// Parse gets the arguments. Its errors get the place of the line.
+	// Parse gets the arguments. The place of the line is added to its errors.
 	Parse func(args []string) error
 
-	// Block is in place of Parse where a block may follow the arguments, which it reads. Its errors have
-	// their places.
+	// Block replaces Parse if a block may follow the arguments. It reads that block. Its errors must
+	// have their place.
 	Block func(args []string) error
 }
 
-// AnyNumber is the bound of what has none.
+// AnyNumber is the value of Max if there is no bound.
 const AnyNumber = math.MaxInt
 
 // Parse reads the block that opens after the current token of d.
@@ -52,7 +52,7 @@ func (b Block) Parse(d *caddyfile.Dispenser) error {
 	return err
 }
 
-// Read does the same and returns where each subdirective first occurs.
+// Read reads the block like Parse. It returns the place of the first occurrence of each subdirective.
 func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, error) {
 	if !OpensBlock(d) {
 		if b.Optional {
@@ -86,7 +86,8 @@ func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, er
 	return seen, nil
 }
 
-// read reads the rest of the line after the current token of d, and adds its arguments to args.
+// read reads the rest of the line behind the current token of d. args are arguments that come before
+// those of the line.
 func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 	if !l.Raw {
 		args = append(args, l.words(d.RemainingArgs())...)
@@ -119,7 +120,7 @@ func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 	return nil
 }
 
-// words returns the words of arguments, if they are such.
+// words returns the words in args if l has Words, and args otherwise.
 func (l *Line) words(args []string) (words []string) {
 	if !l.Words {
 		return args
@@ -128,25 +129,25 @@ func (l *Line) words(args []string) (words []string) {
 		if in := strings.Fields(arg); len(in) > 0 {
 			words = append(words, in...)
 		} else {
-			words = append(words, "") // an error
+			words = append(words, "") // read returns an error for it
 		}
 	}
 	return words
 }
 
-// Here returns a copy of d for errors about this place that are found later.
+// Here returns a copy of d, with which a later error can name this place.
 func Here(d *caddyfile.Dispenser) *caddyfile.Dispenser {
 	here := *d
 	return &here
 }
 
-// OpensBlock reports whether the next token of d opens a block on the line of the current one.
+// OpensBlock reports whether the next token of d opens a block, on the line of the current token.
 func OpensBlock(d *caddyfile.Dispenser) bool {
 	ahead := Here(d)
 	return !ahead.NextLine() && ahead.Next() && ahead.Val() == "{" && !ahead.Token().Quoted()
 }
 
-// remedy says what to use instead of an unknown word.
+// remedy returns a text that says what to use instead of an unknown word.
 func (b Block) remedy(name string) string {
 	if remedy := b.Remedies[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; remedy != "" {
 		return remedy

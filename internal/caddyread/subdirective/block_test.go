@@ -7,9 +7,9 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The goldens in test/adapt pin the messages with file and line.
+// The golden files in test/adapt have the error texts with file and line.
 
-// dispenser returns the tokens of text, the first of which is current.
+// dispenser returns the tokens of text. The first token is the current one.
 func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
 	t.Helper()
 	tokens, err := caddyfile.Tokenize([]byte(text), "Caddyfile")
@@ -21,7 +21,7 @@ func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
 	return d
 }
 
-// settings are the settings of the block in these tests.
+// settings are the settings that the block of these tests has.
 type settings struct {
 	name    string
 	words   []string

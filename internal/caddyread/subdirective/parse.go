@@ -7,8 +7,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// Value returns a line with least to most arguments, of which parse makes the value that it stores
-// in v.
+// Value returns a line with least to most arguments. The line stores in v the value that parse makes of
+// them.
 func Value[T any](usage string, least, most int, v *T, parse func(args []string) (T, error)) Line {
 	return Line{Usage: usage, Min: least, Max: most, Parse: func(args []string) (err error) {
 		*v, err = parse(args)
@@ -16,23 +16,24 @@ func Value[T any](usage string, least, most int, v *T, parse func(args []string)
 	}}
 }
 
-// InWords returns l with Words.
+// InWords returns l with Words set.
 func (l Line) InWords() Line {
 	l.Words = true
 	return l
 }
 
-// Text returns a line with one argument, which it stores in s.
+// Text returns a line with one argument, which the line stores in s.
 func Text(usage string, s *string) Line {
 	return Value(usage, 1, 1, s, func(args []string) (string, error) { return args[0], nil })
 }
 
-// Word returns a line with one argument that check accepts, which it stores in word.
+// Word returns a line with one argument, which the line stores in word. check returns an error for a
+// wrong argument.
 func Word(usage string, check func(string) error, word *string) Line {
 	return Value(usage, 1, 1, word, func(args []string) (string, error) { return args[0], check(args[0]) })
 }
 
-// List returns a Line.Parse that appends the arguments to l.
+// List returns a function for Line.Parse that appends the arguments to l.
 func List(l *[]string) func([]string) error {
 	return func(args []string) error {
 		*l = append(*l, args...)
@@ -40,12 +41,12 @@ func List(l *[]string) func([]string) error {
 	}
 }
 
-// Flag returns a line without arguments that turns on a setting.
+// Flag returns a line without arguments that sets on.
 func Flag(name string, on *bool) Line {
 	return Value(name, 0, 0, on, func([]string) (bool, error) { return true, nil })
 }
 
-// Number returns a line with a whole number from least to most.
+// Number returns a line with one argument, a whole number from least to most.
 func Number(name string, least, most int, number *int) Line {
 	return Value(name+" <n>", 1, 1, number, func(args []string) (int, error) {
 		n, err := strconv.Atoi(args[0])
@@ -59,7 +60,7 @@ func Number(name string, least, most int, number *int) Line {
 	})
 }
 
-// Duration returns a line with a duration of 0 or more. It may be 0 only if zero is set.
+// Duration returns a line with one argument, a duration above 0. It may be 0 if zero is true.
 func Duration(name string, zero bool, duration *caddy.Duration) Line {
 	return Value(name+" <duration>", 1, 1, duration, func(args []string) (caddy.Duration, error) {
 		v, err := caddy.ParseDuration(args[0])

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// A nodeCount is how many nodes count as alive. The zero value knows of none.
+// A nodeCount has the number of nodes that count as alive. The zero value has no nodes.
 type nodeCount struct {
 	nodes int
 
-	// While fewer are announced: since when, and the most since then.
+	// While the primaries announce fewer than nodes, these are the instant at which they began to, and
+	// the highest number announced since then.
 	fewerSince time.Time
 	fewer      int
 }
 
-// update returns c after an announcement at now. announced are the numbers of nodes by each primary
-// that answered, and all reports whether all have answered. Every primary hears of every node, so
-// the largest number is right.
+// update returns c after an announcement at now. announced has the number of nodes that each answering
+// primary knows. all reports whether all primaries have answered. Each node announces itself to every
+// primary, so the highest number is right.
 //
-// The number of nodes rises at once. It falls when all primaries have announced fewer for
-// ExpireAfter, to the most of those. Nodes may exist that Redis does not know of for as long:
-// because they could not announce themselves, or because Redis came back empty. Without the delay
-// the number would be too small just when each node has to do with its part of a limit.
+// The number of nodes rises at once. It falls when all primaries have announced fewer nodes for
+// ExpireAfter, and then to the highest number that they announced in that time. In that time, Redis may
+// not know some nodes: they could not announce themselves, or Redis came back empty. If the number fell
+// at once, it would be too low during an outage of Redis, which is when nodes use it to divide limits.
 func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
 	nodes := slices.Max(append(announced, 0))
 	switch {

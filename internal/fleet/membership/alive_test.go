@@ -50,10 +50,10 @@ func TestNodeCount(t *testing.T) {
 	}
 }
 
-// A countStep is an announcement, the numbers of nodes by the primaries that answered, and the
-// resulting number.
+// A countStep is an announcement: the numbers of nodes that the answering primaries know, and the
+// number that nodeCount then has.
 type countStep struct {
-	at        int // s
+	at        int // seconds
 	announced []int
 	want      int
 }

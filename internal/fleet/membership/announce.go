@@ -17,10 +17,10 @@ var (
 	nodesScript    = redisconn.NewScript(lua.Nodes())
 )
 
-// keys returns the keys of each call for announcements: see announce.lua. Their hash tags are in
-// slots 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are
-// spread evenly. They differ from the keys of counts, which end with the brace or with the number
-// of a rule.
+// keys returns the keys of Redis for each call of an announcement: see announce.lua. There is one call
+// per hash tag. The tags are in slots 15495, 3300 and 7365 of 16384, which belong to three primaries of
+// a cluster whose slots are spread evenly. These keys cannot be keys of counts, which end with the
+// brace or with the number of a rule.
 func keys(prefix string) (calls [][]string) {
 	for _, tag := range []string{"a", "b", "c"} {
 		begin := prefix + ":{" + tag + "}:"
@@ -38,19 +38,19 @@ func nodeName() string {
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// announce announces this node and its zones, updates the number of nodes, and reports mismatches.
-// A node without zones withdraws. When Redis does not answer, the next announcement makes up for
-// it.
+// announce announces this node and its zones, updates the number of nodes, and reports mismatches. If
+// the node has no zones, it withdraws. If Redis does not answer, the next announcement makes up for
+// this one.
 func (m *Member) announce(ctx context.Context, now time.Time) {
 	m.mu.Lock()
 	zones := m.currentLocked().zones
 	m.mu.Unlock()
 	if len(zones) == 0 {
-		m.withdraw(context.WithoutCancel(ctx)) // Leave, which cancels ctx, relies on it
+		m.withdraw(context.WithoutCancel(ctx)) // not by ctx: Leave cancels ctx, but relies on this call
 		return
 	}
 	own := digests(zones)
-	encoded, _ := json.Marshal(own) // which cannot fail, and equal digests are equal texts
+	encoded, _ := json.Marshal(own) // Marshal cannot fail, and gives equal texts for equal digests
 	text, before := string(encoded), m.announced
 	if text != before {
 		m.announced, m.mismatches.found = text, nil
@@ -78,18 +78,19 @@ func (m *Member) withdraw(ctx context.Context) {
 	before := m.announced
 	m.announced, m.mismatches = "", mismatches{}
 	m.differs.Store(nil)
-	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // what other nodes do from now on is unknown
+	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // from now on, announcements of other nodes are unknown
 	m.exchange(ctx, "", before)
 }
 
-// announcers are the nodes that have made an announcement.
+// announcers are the nodes that have made one announcement.
 type announcers struct {
 	node  string // one of them
 	nodes int    // how many they are
 }
 
-// exchange runs announce.lua for all keys. It returns the number of nodes in each reply, and who has
-// made each different announcement. It notes which top keys are wanted.
+// exchange runs announce.lua for all keys. It returns the number of nodes in each reply. others has the
+// announcements of other nodes by their texts, with the nodes that have made them. exchange also sets
+// m.wanted to the zones whose top keys are wanted.
 func (m *Member) exchange(ctx context.Context, text, before string) (counts []int, others map[string]announcers) {
 	calls := make([]*redisconn.Call, len(m.keys))
 	for i, keys := range m.keys {

@@ -20,7 +20,7 @@ func ExampleJoin() {
 	fmt.Println(member.Nodes())
 }
 
-// While a configuration is replaced, both define zones: the newest counts.
+// While a configuration is replaced, both configurations define zones. The newest one counts.
 func ExampleMember_Define() {
 	client := redisconn.New(redisconn.Options{Addresses: []string{"localhost:6379"}})
 	defer client.Close()

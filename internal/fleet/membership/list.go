@@ -12,14 +12,13 @@ import (
 // A Node is a node of a fleet.
 type Node struct {
 	Name string        // host/process/run
-	Seen time.Duration // how long ago it has announced itself
+	Seen time.Duration // time since its last announcement
 }
 
 // Name returns the name of this node.
 func (m *Member) Name() string { return m.name }
 
-// List returns the nodes that are alive, by name. The error is that of the primary which knows them
-// and does not answer.
+// List returns the nodes that are alive, ordered by name. It returns an error if no primary answers.
 func (m *Member) List(ctx context.Context) ([]Node, error) {
 	calls := make([]*redisconn.Call, len(m.keys))
 	for i, keys := range m.keys {

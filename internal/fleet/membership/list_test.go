@@ -35,7 +35,7 @@ func TestList(t *testing.T) {
 	a.Leave()
 }
 
-// One primary that answers is enough.
+// List succeeds if one primary answers.
 func TestListDuringOutage(t *testing.T) {
 	broken := errors.New("broken")
 	answer := func(fail func(i int) bool) ([]Node, error) {

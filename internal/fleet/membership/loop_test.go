@@ -12,11 +12,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A fakeRedis answers announcements with a number of nodes, or not at all. It takes the place of a
-// server because the test runs in a bubble.
+// A fakeRedis answers announcements with a number of nodes, or fails. The test cannot use a server,
+// because it runs in a bubble.
 type fakeRedis struct {
 	mu        sync.Mutex // guards the fields below
-	nodes     int64      // 0: it is down
+	nodes     int64      // 0 if Redis is down
 	announced []string   // the text of each announcement
 }
 
@@ -31,7 +31,7 @@ func (f *fakeRedis) do(_ context.Context, calls ...*redisconn.Call) {
 	}
 }
 
-// set makes it answer with another number of nodes.
+// set changes the number of nodes in answers.
 func (f *fakeRedis) set(nodes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *fakeRedis) texts() []string {
 	return slices.Clone(f.announced)
 }
 
-// TestMemberLifecycle has a member announce zones, lose Redis, and remove its zones.
+// TestMemberLifecycle has a member announce its zones, lose Redis, and withdraw its zones.
 func TestMemberLifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis := &fakeRedis{nodes: 20}
@@ -97,7 +97,7 @@ func TestMemberLifecycle(t *testing.T) {
 	})
 }
 
-// TestLeaveWhileWithdrawing ends a membership while its zones are being withdrawn, as a shutdown does.
+// TestLeaveWhileWithdrawing calls Leave while the loop withdraws the zones, as a shutdown may.
 func TestLeaveWhileWithdrawing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis := &fakeRedis{nodes: 2}
@@ -120,7 +120,7 @@ func TestLeaveWhileWithdrawing(t *testing.T) {
 	})
 }
 
-// TestFixedNumberOfNodes changes the number by reloads, one of which fails.
+// TestFixedNumberOfNodes has reloads fix the number of nodes, and count nodes again. One reload fails.
 func TestFixedNumberOfNodes(t *testing.T) {
 	m := newMember((&fakeRedis{nodes: 4}).do, "rl", "a", func(Mismatch) {})
 	zones := limited(map[string]string{"user": "10/s"})
@@ -146,8 +146,8 @@ func TestFixedNumberOfNodes(t *testing.T) {
 	check("when counted again", 4)
 }
 
-// TestKnown asks a member whether it knows the number of nodes: before and after Redis has
-// answered, while it is fixed, and after Redis has failed.
+// TestKnown calls Known before Redis has answered, while the number of nodes is fixed, after Redis has
+// answered, and after it has failed.
 func TestKnown(t *testing.T) {
 	redis := new(fakeRedis)
 	m := newMember(redis.do, "rl", "a", func(Mismatch) {})

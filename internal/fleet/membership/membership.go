@@ -1,11 +1,11 @@
 // Package membership lets the nodes that share counts in Redis know of each other.
 //
-// Each node announces itself every few seconds, with a digest of each of its zones. So it learns
-// how many nodes are alive, and which of them define a zone differently. Without a warning, counts
-// of one name with two meanings would be mixed or kept apart in silence.
+// Each node announces itself every few seconds, with a digest of each of its zones. So each node learns
+// how many nodes are alive, and which of them define a zone differently. Without a warning, nodes that
+// give one name to two zones would mix their counts, or keep them apart, in silence.
 //
-// Announcements go to three keys in distant slots of a cluster, so that nodes still know of each
-// other while one primary is down.
+// Announcements go to three keys in distant slots of a cluster, so nodes still know of each other while
+// one primary is down.
 package membership
 
 import (
@@ -27,33 +27,33 @@ const (
 	ExpireAfter = 3 * Interval
 )
 
-// A Member is this node's membership in the fleet. Use [Join].
+// A Member is the membership of this node in the fleet. Use [Join].
 type Member struct {
 	do     func(context.Context, ...*redisconn.Call)
-	keys   [][]string // of each call
+	keys   [][]string // by call
 	name   string
 	report func(Mismatch)
 
 	// Requests read these.
-	alive   atomic.Int64 // as nodeCount has it; 0 if Redis has not answered yet
-	fixed   atomic.Int64 // 0 if the nodes are counted
+	alive   atomic.Int64 // nodeCount.nodes; 0 if Redis has not answered yet
+	fixed   atomic.Int64 // the fixed number of nodes; 0 if nodes are counted
 	differs atomic.Pointer[[]Mismatch]
 
 	mu      sync.Mutex
-	defined []definitions // by owner; the last ones are announced
+	defined []definitions // in the order of Define; the last one is announced
 
 	// The following fields belong to the loop.
-	announced  string // the last announcement; empty while there is none
+	announced  string // the text of the last announcement; "" if the node has announced nothing, or has withdrawn
 	mismatches mismatches
 	nodeCount  nodeCount
 	wanted     []wantedTop
 
-	wake chan struct{} // after a change of defined
+	wake chan struct{} // has a value after a change of defined
 	stop context.CancelFunc
 	loop sync.WaitGroup
 }
 
-// definitions are the zones of one owner, by name.
+// definitions are what one owner has given to Define.
 type definitions struct {
 	owner any
 	zones map[string]Definition
@@ -61,10 +61,11 @@ type definitions struct {
 	top   func(zone string) []byte // see Define
 }
 
-// Join returns a member of the fleet that shares prefix. It announces itself while it has zones:
-// see Define. It calls report for each mismatch that two announcements in a row have found,
-// once until it is gone or the definitions of this node change, and when a zone has none any more.
-// It never does so concurrently. Call Leave to end the membership.
+// Join returns a member of the fleet whose nodes share prefix. The member announces its zones: see
+// Define. It calls report for a mismatch that two consecutive announcements have found. It does not
+// report that mismatch again until the mismatch has gone or the definitions of this node change. When a
+// zone has no mismatch any more, it reports that once. The calls of report are not concurrent. Call
+// Leave to end the membership.
 func Join(client *redisconn.Client, prefix string, report func(Mismatch)) *Member {
 	m := newMember(client.Do, prefix, nodeName(), report)
 	m.start()
@@ -82,8 +83,9 @@ func (m *Member) start() {
 	m.loop.Go(func() { m.run(ctx) })
 }
 
-// Nodes returns how many nodes are alive, this one included, or the number that the definitions
-// fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered: see Known.
+// Nodes returns the number of nodes that are alive, including this one, or the number that the
+// definitions fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered: see
+// Known.
 func (m *Member) Nodes() int {
 	if n := m.fixed.Load(); n > 0 {
 		return int(n)
@@ -91,12 +93,13 @@ func (m *Member) Nodes() int {
 	return int(max(1, m.alive.Load()))
 }
 
-// Known returns what Nodes does, and whether Redis has ever answered or the number is fixed.
+// Known returns the result of Nodes. known is true if that number is fixed or if Redis has ever
+// answered.
 func (m *Member) Known() (nodes int, known bool) {
 	return m.Nodes(), m.fixed.Load() > 0 || m.alive.Load() > 0
 }
 
-// Mismatches returns the zones that other nodes define differently. The caller does not change them.
+// Mismatches returns the zones that other nodes define differently. Callers do not change the slice.
 func (m *Member) Mismatches() []Mismatch {
 	if all := m.differs.Load(); all != nil {
 		return *all
@@ -104,15 +107,16 @@ func (m *Member) Mismatches() []Mismatch {
 	return nil
 }
 
-// Define announces zones for owner, and replaces what other owners defined until Undefine. A node
-// is a member, and is counted, while it has zones. nodes fixes what Nodes returns; with 0 the nodes
-// are counted. top returns what other nodes get when they ask for the top keys of a zone: see Tops.
-// It may be nil.
+// Define announces the zones of owner instead of those that other owners have defined, until Undefine
+// is called for owner. The node is a member of the fleet, and counts as one, while it has zones. nodes
+// is the number that Nodes returns; if it is 0, nodes are counted. top returns what other nodes get if
+// they ask for the top keys of a zone: see Tops. It may be nil.
 func (m *Member) Define(owner any, zones map[string]Definition, nodes int, top func(zone string) []byte) {
 	m.change(func() { m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes, top}) })
 }
 
-// Undefine removes the definitions of owner. Then the node announces the last of the others.
+// Undefine removes the definitions of owner. The node then announces the newest definitions that are
+// left.
 func (m *Member) Undefine(owner any) {
 	m.change(func() {
 		if i := slices.IndexFunc(m.defined, func(d definitions) bool { return d.owner == owner }); i >= 0 {
@@ -121,7 +125,7 @@ func (m *Member) Undefine(owner any) {
 	})
 }
 
-// change changes m.defined, and announces that soon.
+// change calls apply, which changes m.defined, and wakes the loop, which announces the change.
 func (m *Member) change(apply func()) {
 	m.mu.Lock()
 	apply()
@@ -133,7 +137,8 @@ func (m *Member) change(apply func()) {
 	}
 }
 
-// currentLocked returns the definitions that count. They have no zones when there are none.
+// currentLocked returns the definitions that are announced. They have no zones if there are no
+// definitions.
 func (m *Member) currentLocked() definitions {
 	if len(m.defined) == 0 {
 		return definitions{}
@@ -141,15 +146,15 @@ func (m *Member) currentLocked() definitions {
 	return m.defined[len(m.defined)-1]
 }
 
-// Leave ends the membership. Redis removes this node at once if it can be reached; Leave waits for
-// it as long as a request would.
+// Leave ends the membership. If Redis can be reached, it removes this node at once. Leave waits for
+// that as long as a request waits for Redis.
 func (m *Member) Leave() {
 	m.stop()
 	m.loop.Wait()
 	m.withdraw(context.Background())
 }
 
-// run announces until ctx ends.
+// run announces this node until ctx ends.
 func (m *Member) run(ctx context.Context) {
 	ticker, tops := time.NewTicker(Interval), time.NewTicker(topWriteEvery)
 	defer ticker.Stop()

@@ -28,8 +28,9 @@ func newClient(t *testing.T, o redisconn.Options) *redisconn.Client {
 	return client
 }
 
-// TestMismatchIsReportedOnce has two nodes load one configuration after the other. Both report a
-// mismatch that lasts, once, and its end. They report none that is gone at once.
+// TestMismatchIsReportedOnce has two nodes load a new configuration, one after the other. Both nodes
+// report a lasting mismatch once, and its end once. They do not report a mismatch that only one
+// announcement finds.
 func TestMismatchIsReportedOnce(t *testing.T) {
 	var byA, byB []Mismatch
 	a := member(t, "a", &byA)
@@ -86,8 +87,8 @@ func TestMismatchIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestJoin checks that what a member defines is in Redis soon, under each of the keys, and removed
-// when it leaves.
+// TestJoin checks that each key in Redis has the definitions of a member soon, and no longer once the
+// member has left.
 func TestJoin(t *testing.T) {
 	redis := redistest.Shared(t)
 	nodes := func() (n []int64) {
@@ -101,7 +102,7 @@ func TestJoin(t *testing.T) {
 	m.Define(m, limited(map[string]string{"user": "10/s"}), 0, nil)
 	redistest.Eventually(t, "an announcement", func() bool { return slices.Equal(nodes(), []int64{1, 1, 1, 1, 1, 1}) })
 	for _, all := range keys("rl") {
-		for _, key := range all[:3] { // nobody wants to know top keys
+		for _, key := range all[:3] { // not top-wanted, as nobody asks for top keys
 			if ttl := redis.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > 2*ExpireAfter {
 				t.Errorf("time to live of %s = %v, want up to %v", key, ttl, 2*ExpireAfter)
 			}
@@ -111,7 +112,7 @@ func TestJoin(t *testing.T) {
 	redistest.Eventually(t, "its end", func() bool { return slices.Equal(nodes(), make([]int64, 6)) })
 }
 
-// limited returns definitions of zones, whose only setting is their limit.
+// limited returns definitions of zones that have a limit and no other setting.
 func limited(limits map[string]string) map[string]Definition {
 	zones := make(map[string]Definition)
 	for name, limit := range limits {

@@ -9,20 +9,20 @@ import (
 	"slices"
 )
 
-// A Definition is how a node defines a zone: the settings by name. Nodes that have the same setting
-// have the same text for it.
+// A Definition has the settings of a zone on one node, by their names. Nodes with equal settings have
+// equal texts.
 type Definition map[string]string
 
-// A Mismatch is a zone that other nodes define differently. One without settings is a zone that no
-// other node defines differently any more.
+// A Mismatch is a zone that other nodes define differently. If Settings is empty, no other node defines
+// the zone differently any more.
 type Mismatch struct {
 	Zone     string
-	Node     string   // one of the others
-	Settings []string // those that differ, in order
-	Nodes    int      // how many nodes define it so
+	Node     string   // one of the other nodes
+	Settings []string // names of the settings that differ, in order
+	Nodes    int      // number of other nodes with the definition of Node
 }
 
-// digests returns a digest of each setting, by zone.
+// digests returns the zones with the digest of each setting in place of its text.
 func digests(zones map[string]Definition) map[string]Definition {
 	all := make(map[string]Definition, len(zones))
 	for name, definition := range zones {
@@ -36,7 +36,7 @@ func digests(zones map[string]Definition) map[string]Definition {
 	return all
 }
 
-// Differences returns the settings that d and other do not both have with the same text.
+// Differences returns the names of the settings that are not in both definitions with equal texts.
 func (d Definition) Differences(other Definition) (settings []string) {
 	for name, text := range d {
 		if theirs, found := other[name]; !found || theirs != text {
@@ -52,22 +52,21 @@ func (d Definition) Differences(other Definition) (settings []string) {
 	return settings
 }
 
-// mismatches are what the announcements found until now. The zero value has found nothing.
+// mismatches are what announcements have found so far. The zero value is empty.
 type mismatches struct {
-	// found are the definitions that differ, each with the number of announcements in a row that
-	// found it. Nodes adopt a new configuration one after the other, so a difference counts only when
-	// it is found a second time.
+	// found has, for each difference, the number of consecutive announcements that found it. Nodes
+	// adopt a new configuration one after the other, so a difference counts as a mismatch only when an
+	// announcement finds it again.
 	found map[difference]int
 
-	reported map[string]bool // the zones whose mismatches were reported, and are not gone
+	reported map[string]bool // zones with a reported mismatch that has not gone
 }
 
-// A difference is how another node defines a zone.
+// A difference is a zone, and its definition by another node.
 type difference struct{ zone, definition string }
 
-// update returns the mismatches after an announcement, and those among them that count. news are
-// what is to be reported. own are the digests of this node. others are the announcements of other
-// nodes.
+// update returns the mismatches after an announcement: all that count, and the news that the caller
+// must report. own are the digests of this node. others are the announcements of other nodes.
 func (m mismatches) update(own map[string]Definition, others map[string]announcers) (now mismatches, all, news []Mismatch) {
 	now = mismatches{make(map[difference]int), make(map[string]bool)}
 	for d, mismatch := range differences(own, others) {
@@ -92,13 +91,14 @@ func (m mismatches) update(own map[string]Definition, others map[string]announce
 	return now, all, news
 }
 
-// differences returns how the announcements of other nodes define the zones of this one differently.
+// differences returns the zones of this node that other nodes define differently in their
+// announcements.
 func differences(own map[string]Definition, others map[string]announcers) map[difference]Mismatch {
 	all := make(map[difference]Mismatch)
 	for _, text := range slices.Sorted(maps.Keys(others)) {
 		var theirs map[string]Definition
 		if json.Unmarshal([]byte(text), &theirs) != nil {
-			continue // a node of another version
+			continue // from a node of another version
 		}
 		for zone, definition := range own {
 			other := theirs[zone]
@@ -106,7 +106,7 @@ func differences(own map[string]Definition, others map[string]announcers) map[di
 			if other == nil || len(settings) == 0 {
 				continue
 			}
-			encoded, _ := json.Marshal(other) // which cannot fail
+			encoded, _ := json.Marshal(other) // Marshal cannot fail
 			d := difference{zone, string(encoded)}
 			mismatch, found := all[d]
 			if !found {

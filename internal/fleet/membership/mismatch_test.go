@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMismatches has three definitions of a zone, one of them by two nodes that differ in another
-// zone.
+// TestMismatches has three definitions of one zone. One of them comes from two announcements, which
+// differ in another zone.
 func TestMismatches(t *testing.T) {
 	own := map[string]Definition{"user": {"key": "k", "limit": "1", "tier": "t"}, "tenant": {"limit": "1"}}
 	others := map[string]announcers{
@@ -18,7 +18,7 @@ func TestMismatches(t *testing.T) {
 		`{"other":{"limit":"5"}}`:    {"f", 1},
 		`{"user":"a zone's digest"}`: {"g", 1},
 	}
-	byB := Mismatch{"user", "b", []string{"limit"}, 3} // c defines it so, too
+	byB := Mismatch{"user", "b", []string{"limit"}, 3} // c has the definition of b
 	byD := Mismatch{"user", "d", []string{"key", "mode", "tier"}, 1}
 	both := []Mismatch{byB, byD}
 	onlyB := maps.Clone(others)

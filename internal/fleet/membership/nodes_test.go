@@ -17,10 +17,10 @@ func TestNodesAreCounted(t *testing.T) {
 	var none []Mismatch
 	a, b, c := member(t, "a", &none), member(t, "b", &none), member(t, "c", &none)
 	zones := limited(map[string]string{"user": "10/s"})
-	now := time.Now() // as the members think
+	now := time.Now() // the time of the members
 	expect := func(when string, members []*Member, want int) {
 		t.Helper()
-		for range ExpireAfter/Interval + 2 { // all hear of the last one, and fewer are announced for long enough
+		for range ExpireAfter/Interval + 2 { // all nodes hear of the last one, and a number that falls has time to fall
 			now = now.Add(Interval)
 			for _, m := range members {
 				m.announce(t.Context(), now)
@@ -49,13 +49,13 @@ func TestNodesAreCounted(t *testing.T) {
 	}
 }
 
-// TestRedisComesBackEmpty has Redis lose all announcements. The number of nodes does not fall until
-// they have announced themselves again, not even for a node that had no zones for a while.
+// TestRedisComesBackEmpty has Redis lose all announcements. The number of nodes does not fall until all
+// nodes have announced themselves again, not even on a node that had no zones for a while.
 func TestRedisComesBackEmpty(t *testing.T) {
 	var none []Mismatch
 	redis := redistest.Shared(t).Client()
 	members := []*Member{member(t, "a", &none), member(t, "b", &none), member(t, "c", &none)}
-	now := time.Now() // as the members think
+	now := time.Now() // the time of the members
 	announce := func(when string) {
 		t.Helper()
 		now = now.Add(Interval)
@@ -82,8 +82,8 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	}
 }
 
-// TestRolloutIsNoMismatch has three nodes load a new configuration one after the other. A
-// definition that no node has any more is removed, so that it cannot count as a mismatch.
+// TestRolloutIsNoMismatch has three nodes load a new configuration, one after the other. Redis removes
+// a definition that no node has any more, so it cannot count as a mismatch.
 func TestRolloutIsNoMismatch(t *testing.T) {
 	var reports []Mismatch
 	redis := redistest.Shared(t).Client()
@@ -112,7 +112,7 @@ func TestRolloutIsNoMismatch(t *testing.T) {
 	}
 }
 
-// TestSilentNodeExpires runs the script with a clock of its own.
+// TestSilentNodeExpires runs the script with instants of its own.
 func TestSilentNodeExpires(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	const second, start = int64(1_000_000), int64(1_767_268_800_000_000)
@@ -124,7 +124,7 @@ func TestSilentNodeExpires(t *testing.T) {
 		{0, "a", 1},
 		{5 * second, "b", 2},
 		{15 * second, "b", 2},
-		{15*second + 1, "b", 1}, // a was silent for longer than 15 s
+		{15*second + 1, "b", 1}, // a has been silent for longer than 15 s
 		{16 * second, "a", 2},
 		{17 * second, "a", 2},
 		{30*second + 2, "a", 1},
@@ -140,8 +140,8 @@ func TestSilentNodeExpires(t *testing.T) {
 	}
 }
 
-// TestOnePrimaryHangs has a primary hang before two nodes know of each other. They learn of each
-// other from the other two.
+// TestOnePrimaryHangs has one primary hang before two nodes know of each other. The nodes learn of each
+// other from the other two primaries.
 func TestOnePrimaryHangs(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	var primaries []*redistest.Server
@@ -156,7 +156,7 @@ func TestOnePrimaryHangs(t *testing.T) {
 	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs, Timeout: 500 * time.Millisecond})
 	defer client.Close()
 	var reports []Mismatch
-	failed := 0 // calls of the last announcement of a
+	failed := 0 // calls in the last announcement of a that failed
 	do := func(ctx context.Context, calls ...*redisconn.Call) {
 		client.Do(ctx, calls...)
 		failed = 0

@@ -9,17 +9,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// Nodes tell each other which keys use a zone most, only while somebody asks. Whoever does writes
-// the zone to Redis, which says so in its replies to announcements. From then on each node writes
-// its top keys. What these are, as bytes, this package does not know.
+// Nodes tell each other their top keys, the keys that use a zone most, only while a node asks. That
+// node writes the name of the zone to Redis, and Redis names the zone in its replies to announcements.
+// From then on, each node writes its top keys to Redis, as bytes that this package does not interpret.
 const (
 	topWantedFor  = 10 * time.Second
 	topWriteEvery = 2 * time.Second
 
-	// topUsedFor is how old the top keys of a node may be.
+	// topUsedFor is the highest age of top keys that a node reads.
 	topUsedFor = 5 * time.Second
 
-	// topNodesPerCall bounds the replies of Redis: the top keys of a node take up to 17 kB.
+	// topNodesPerCall bounds the number of nodes in one reply of Redis. The top keys of a node take up
+	// to 17 kB.
 	topNodesPerCall = 32
 )
 
@@ -29,13 +30,14 @@ var (
 	readTopScript  = redisconn.NewScript(lua.ReadTop())
 )
 
-// A wantedTop is a zone whose top keys are wanted, by the keys of a primary.
+// A wantedTop is a zone whose top keys are wanted, according to one primary.
 type wantedTop struct {
-	at   int // the index of the keys
+	at   int // index of the primary's keys in Member.keys
 	zone string
 }
 
-// wantedKey and topKey return where the zones that are wanted are, and the top keys of one.
+// wantedKey and topKey return the key of Redis for the names of wanted zones, and the key for the top
+// keys of a zone.
 func wantedKey(keys []string) string { return keys[3] }
 
 func topKey(keys []string, zone string) string {
@@ -43,7 +45,7 @@ func topKey(keys []string, zone string) string {
 	return keys[3][:len(keys[3])-len(end)] + ":" + zone
 }
 
-// noteWanted notes the zones that a reply to an announcement names.
+// noteWanted adds the wanted zones that reply names. reply is a part of the reply to an announcement.
 func (m *Member) noteWanted(at int, reply any) {
 	zones, _ := reply.([]any)
 	for _, z := range zones {
@@ -53,8 +55,7 @@ func (m *Member) noteWanted(at int, reply any) {
 	}
 }
 
-// writeTops writes the top keys of the zones that are wanted, and forgets those that are not any
-// more.
+// writeTops writes the top keys of the wanted zones. It forgets zones that are no longer wanted.
 func (m *Member) writeTops(ctx context.Context) {
 	m.mu.Lock()
 	top := m.currentLocked().top
@@ -80,8 +81,9 @@ func (m *Member) writeTops(ctx context.Context) {
 	m.wanted = still
 }
 
-// Tops asks the other nodes for their top keys of a zone, and returns what those that have been asked
-// before say, and how many nodes are alive. The error is that Redis does not answer.
+// Tops asks the other nodes for their top keys of a zone. It returns the top keys that Redis has, from
+// nodes that have noticed an earlier call, and the number of nodes that are alive. It returns an error
+// if Redis does not answer.
 func (m *Member) Tops(ctx context.Context, zone string) (tops [][]byte, nodes int, err error) {
 	alive, err := m.List(ctx)
 	if err != nil {
@@ -93,7 +95,7 @@ func (m *Member) Tops(ctx context.Context, zone string) (tops [][]byte, nodes in
 			others = append(others, n.Name)
 		}
 	}
-	for _, keys := range m.keys { // the first primary that answers is enough
+	for _, keys := range m.keys { // one primary that answers is enough
 		want := &redisconn.Call{
 			Script: wantTopScript, Keys: []string{wantedKey(keys)}, Args: []any{"", zone, topWantedFor.Microseconds()},
 		}

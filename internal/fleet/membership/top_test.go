@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Nodes write their top keys only after somebody has asked for them, and only those of that zone.
+// Nodes write their top keys only after a node has asked for them, and only those of the zone in
+// question.
 func TestTops(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	a, b, c := member(t, "a", new([]Mismatch)), member(t, "b", new([]Mismatch)), member(t, "c", new([]Mismatch))
@@ -45,7 +46,7 @@ func TestTops(t *testing.T) {
 		t.Errorf("what nodes have written is kept for %v, want a few seconds", ttl)
 	}
 
-	// Nobody wants to know any more.
+	// No node asks any more.
 	redis.Del(t.Context(), "rl:{a}:top-wanted", "rl:{a}:top:user")
 	c.writeTops(t.Context())
 	if n := redis.Exists(t.Context(), "rl:{a}:top:user").Val(); n != 0 || len(c.wanted) != 0 {

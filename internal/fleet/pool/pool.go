@@ -1,12 +1,12 @@
-// Package pool keeps what outlives a configuration of Caddy, such as counts and connections. A
-// reload provisions the new configuration, which acquires what both have, before the old one
-// releases it.
+// Package pool keeps values that outlive a configuration of Caddy, such as counts and connections. A
+// reload provisions the new configuration before it ends the old one, so the new one acquires the
+// values that both use before the old one releases them.
 package pool
 
 import "github.com/caddyserver/caddy/v2"
 
-// A Pool holds values by key, as long as any configuration has acquired them. It is safe for
-// concurrent use.
+// A Pool holds values by their keys. It holds a value while some configuration uses it. A Pool is safe
+// for concurrent use.
 type Pool[K comparable, V interface{ Close() }] struct {
 	values *caddy.UsagePool // of closer[V]
 }
@@ -14,14 +14,14 @@ type Pool[K comparable, V interface{ Close() }] struct {
 // New returns an empty pool.
 func New[K comparable, V interface{ Close() }]() Pool[K, V] { return Pool[K, V]{caddy.NewUsagePool()} }
 
-// Acquire returns the value of key, which open makes if it is not there, and a function that
-// releases it. The last release closes the value.
+// Acquire returns the value of key, and a function that releases it. It calls open if the pool has no
+// value of key. The last release closes the value.
 func (p Pool[K, V]) Acquire(key K, open func() V) (value V, release func()) {
 	v, _, _ := p.values.LoadOrNew(key, func() (caddy.Destructor, error) { return closer[V]{open()}, nil })
 	return v.(closer[V]).value, func() { _, _ = p.values.Delete(key) }
 }
 
-// Get returns the value of key, or the zero value if nobody has acquired it.
+// Get returns the value of key, or the zero value if no configuration uses one.
 func (p Pool[K, V]) Get(key K) (value V) {
 	p.values.Range(func(k, v any) bool {
 		if k == key {
@@ -32,7 +32,7 @@ func (p Pool[K, V]) Get(key K) (value V) {
 	return value
 }
 
-// All returns the values in any order.
+// All returns the values, in no particular order.
 func (p Pool[K, V]) All() (all []V) {
 	p.values.Range(func(_, v any) bool {
 		all = append(all, v.(closer[V]).value)
@@ -41,7 +41,7 @@ func (p Pool[K, V]) All() (all []V) {
 	return all
 }
 
-// A closer is a value in Caddy's pool.
+// A closer adapts a value to the interface of Caddy's pool.
 type closer[V interface{ Close() }] struct{ value V }
 
 // Destruct implements caddy.Destructor.

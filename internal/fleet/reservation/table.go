@@ -1,6 +1,7 @@
-// Package reservation has requests wait for reservations. A request whose status decides whether it
-// counts reserves its events, and gives them back when it does not. While that is undecided, others
-// that the limit would reject wait for a while: one of the reservations may come back.
+// Package reservation lets requests wait for the reservations of others. If the status of a response
+// decides whether its request counts, the request reserves its events, and gives them back if it does
+// not count. Until that is decided, other requests that the limit would reject wait for a while,
+// because a reservation may come back.
 package reservation
 
 import (
@@ -9,53 +10,52 @@ import (
 	"time"
 )
 
-// Wait is how long a request waits at most for a reservation to come back.
+// Wait is the longest time that a request waits for a reservation to come back.
 const Wait = time.Second
 
 const (
-	// mostOfKey and most bound the requests that wait, of a key and of a table.
+	// mostOfKey is the highest number of waiting requests of a key, and most is that of a table.
 	mostOfKey, most = 1000, 10_000
 
-	// quietFor is for how long nobody waits for the reservations of other nodes after a request has
-	// done so in vain. Most probably they have counted.
+	// quietFor is the time in which no request of a key waits for reservations of other nodes, after
+	// one has waited for them in vain. Most probably those reservations have counted.
 	quietFor = 10 * Wait
 
-	// mostQuiet bounds the keys that are remembered for that.
+	// mostQuiet is the highest number of keys whose quiet time is remembered.
 	mostQuiet = 10_000
 )
 
-// A Table has the reservations of this node that are undecided, and the requests that wait. Use
-// [New].
+// A Table has the undecided reservations of this node, and the requests that wait. Use [New].
 type Table struct {
-	shared  bool          // other nodes have reservations, too
-	settled atomic.Uint64 // reservations in all
+	shared  bool          // other nodes may have reservations, too
+	settled atomic.Uint64 // number of reservations that have ended
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	queues  map[key]*queue
-	waiting int               // requests
-	quiet   map[key]time.Time // until when nobody waits for other nodes
+	waiting int               // number of requests in all queues
+	quiet   map[key]time.Time // until when no request waits for other nodes
 }
 
-// A key is whose events are reserved, under a rule.
+// A key is a key under a rule.
 type key struct {
 	rule uint32
 	text string
 }
 
-// A queue is the reservations of a key, and the requests that wait, the first first. Only the first
-// tries to take. When it has, it leaves, and the next one tries.
+// A queue has the reservations of a key, and the requests that wait, in the order in which they came.
+// Only the first request tries to take. When it has taken, it leaves, and the next one tries.
 type queue struct {
 	undecided int
 	waiters   []*Waiter
 }
 
-// New returns a table. If its counts are shared, reservations of other nodes come back unnoticed,
-// so that the first request that waits for a key tries again and again.
+// New returns a table. shared says that the counts are shared with other nodes. Reservations of other
+// nodes come back unnoticed, so the first request that waits for a key then tries again and again.
 func New(shared bool) *Table {
 	return &Table{shared: shared, queues: make(map[key]*queue), quiet: make(map[key]time.Time)}
 }
 
-// Reserve adds a reservation. Settle ends it.
+// Reserve adds a reservation of a key. Settle ends it.
 func (t *Table) Reserve(rule uint32, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *Table) Reserve(rule uint32, text []byte) {
 	t.queues[key{rule, string(text)}] = &queue{undecided: 1}
 }
 
-// Settle ends a reservation, whose events were given back or have counted.
+// Settle ends a reservation whose events were given back, or have counted.
 func (t *Table) Settle(rule uint32, text []byte) {
 	t.settled.Add(1)
 	t.mu.Lock()
@@ -77,7 +77,7 @@ func (t *Table) Settle(rule uint32, text []byte) {
 	t.wakeLocked(k, q)
 }
 
-// wakeLocked has the first request in q try. It removes q if that is empty.
+// wakeLocked wakes the first request in q. It deletes q if q is empty.
 func (t *Table) wakeLocked(k key, q *queue) {
 	switch {
 	case len(q.waiters) > 0:
@@ -90,7 +90,7 @@ func (t *Table) wakeLocked(k key, q *queue) {
 // Settled returns how many reservations have ended.
 func (t *Table) Settled() uint64 { return t.settled.Load() }
 
-// HasWaiters reports whether requests of a key wait. Then another one comes after them.
+// HasWaiters reports whether requests of a key wait. If so, another request must wait behind them.
 func (t *Table) HasWaiters(rule uint32, text []byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +98,9 @@ func (t *Table) HasWaiters(rule uint32, text []byte) bool {
 	return q != nil && len(q.waiters) > 0
 }
 
-// Join has a request wait that was denied, or that comes after others. It returns nil if there is
-// nothing to wait for, or too many wait. since is what Settled returned before the denial.
+// Join adds a request to the queue of a key, either a denied one or one that must wait behind others.
+// It returns nil if there is nothing to wait for, or if too many requests wait. since is the result of
+// Settled before the denial.
 func (t *Table) Join(rule uint32, text []byte, since uint64, until time.Time) *Waiter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,12 +126,12 @@ func (t *Table) Join(rule uint32, text []byte, since uint64, until time.Time) *W
 	return w
 }
 
-// asksLocked reports whether other nodes may have reservations of k that come back.
+// asksLocked reports whether to wait for reservations of k by other nodes.
 func (t *Table) asksLocked(k key) bool {
 	return t.shared && !time.Now().Before(t.quiet[k])
 }
 
-// silenceLocked has nobody wait for other nodes for a while.
+// silenceLocked begins the quiet time of k.
 func (t *Table) silenceLocked(k key) {
 	now := time.Now()
 	if len(t.quiet) >= mostQuiet {

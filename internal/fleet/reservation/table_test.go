@@ -11,7 +11,7 @@ import (
 
 var name = []byte("key")
 
-// A limit admits this number of reservations at a time.
+// A limit admits as many more events as left says.
 type limit struct {
 	sync.Mutex
 	left int
@@ -27,7 +27,7 @@ func (l *limit) take() bool {
 	return true
 }
 
-// request takes one event, and waits for it if it must. It reports whether it was admitted.
+// request takes one event. If it must, it waits for a reservation. It reports whether it was admitted.
 func request(ctx context.Context, t *Table, l *limit) bool {
 	since := t.Settled()
 	ok := !t.HasWaiters(1, name) && l.take()
@@ -46,7 +46,7 @@ func request(ctx context.Context, t *Table, l *limit) bool {
 	return ok
 }
 
-// settle ends a reservation. Its event goes back if back is set.
+// settle ends a reservation. Its event goes back to l if back is true.
 func (l *limit) settle(t *Table, back bool) {
 	if back {
 		l.Lock()
@@ -56,7 +56,7 @@ func (l *limit) settle(t *Table, back bool) {
 	t.Settle(1, name)
 }
 
-// TestFirstComeFirstServed has requests wait while two of them at a time are under way.
+// TestFirstComeFirstServed has requests wait under a limit that admits two at once.
 func TestFirstComeFirstServed(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -91,8 +91,9 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestNothingComesBack rejects waiters as soon as all reservations have counted, or after the wait
-// if other nodes may have some. Then nobody waits for those for a while.
+// TestNothingComesBack has reservations that all count. If the table is not shared, the requests that
+// wait are rejected at once then. If it is shared, they are rejected after Wait, and later requests do
+// not wait for a while.
 func TestNothingComesBack(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,7 +127,8 @@ func TestNothingComesBack(t *testing.T) {
 	}
 }
 
-// TestOtherNodesReservation comes back unnoticed: the first request finds out.
+// TestOtherNodesReservation has a reservation of another node come back unnoticed. The first request
+// that waits finds out.
 func TestOtherNodesReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, l := New(true), new(limit)
@@ -164,7 +166,8 @@ func TestMissedSettle(t *testing.T) {
 	w.Leave(false)
 }
 
-// TestWaitIsBounded by the number of requests of a key, and by the client that leaves.
+// TestWaitIsBounded checks that the number of waiting requests of a key is bounded, and that a request
+// stops waiting when its client leaves.
 func TestWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := New(false)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// askEvery is how often the first request of a key tries, if nothing wakes it. Jitter of half as
-// much keeps nodes apart.
+// askEvery is the interval at which the first request of a key tries if nothing wakes it. Up to half of
+// it is added at random, so that nodes do not try at the same instants.
 const askEvery = 40 * time.Millisecond
 
-// A Waiter is a request that waits. A nil Waiter does not.
+// A Waiter is a request that waits. A nil Waiter is a request that does not wait.
 type Waiter struct {
 	table *Table
 	key   key
 	queue *queue
 	until time.Time
-	ready chan struct{} // has room for one: the request should try
+	ready chan struct{} // has room for one value, which says that the request should try
 }
 
 // IsFor reports whether w waits for this key.
@@ -32,8 +32,9 @@ func (w *Waiter) wake() {
 	}
 }
 
-// Next waits until the request should try again. It returns false if the request should not: its
-// time is over, the client has gone, or nothing is left that could come back.
+// Next waits until the request should try again, and returns true. It returns false if the request
+// should give up: its time is over, its client has left, or no reservation is left that could come
+// back.
 func (w *Waiter) Next(ctx context.Context) bool {
 	timer := time.NewTimer(time.Until(w.until))
 	defer timer.Stop()
@@ -57,7 +58,7 @@ func (w *Waiter) Next(ctx context.Context) bool {
 	}
 }
 
-// after returns a channel that has a value after a while, never if ask is false.
+// after returns a channel that gets a value after about askEvery, or never if ask is false.
 func after(ask bool) <-chan time.Time {
 	if !ask {
 		return nil
@@ -65,7 +66,7 @@ func after(ask bool) <-chan time.Time {
 	return time.After(askEvery + rand.N(askEvery/2))
 }
 
-// state returns whether the request should ask from time to time, and whether it waits in vain.
+// state reports whether the request should ask at intervals, and whether it waits in vain.
 func (w *Waiter) state() (ask, hopeless bool) {
 	t := w.table
 	t.mu.Lock()
@@ -82,7 +83,7 @@ func (w *Waiter) isFirst() bool {
 	return w.queue.waiters[0] == w
 }
 
-// Leave ends the wait. admitted is whether the request was: else it has waited in vain.
+// Leave ends the wait. admitted says whether the request was admitted.
 func (w *Waiter) Leave(admitted bool) {
 	if w == nil {
 		return

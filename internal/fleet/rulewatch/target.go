@@ -14,19 +14,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
-// A Target is a store of rules that nothing has connected to yet.
+// A Target says in which store the rules of a configuration are. It has not connected to the store.
 type Target struct {
-	id       string         // equal for equal stores; without secrets
-	name     string         // of the kind of store
+	id       string         // equal for equal stores; has no secrets
+	name     string         // name of the kind of the store
 	redis    *stores.Target // nil if the rules are not in Redis
 	open     func(*Watcher, Observer) rules.Store
-	storage  certmagic.Storage // of this configuration
-	copyName string            // of the copy in storage, which a new password does not change; "" if the rules are in storage
-	durable  bool              // the store loses nothing by itself
+	storage  certmagic.Storage // the storage of this configuration
+	copyName string            // name of the copy of the rules in storage; "" if the store itself is storage
+	durable  bool              // the store does not lose data by itself
 }
 
-// Resolve returns the store that s describes, or the default store if s is nil. redis has the counts; it
-// is nil if they are in memory. storage is that of the configuration.
+// Resolve returns the store that s describes, or the default store if s is nil. redis is the target of
+// the counts, or nil if they are in memory. storage is the storage of the configuration.
 func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Target) (*Target, error) {
 	if err := s.Check(redis != nil); err != nil {
 		return nil, err
@@ -54,21 +54,21 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 		if err != nil {
 			return nil, err
 		}
-		checked, err := rulestore.OpenPostgres(url) // it does not connect
+		checked, err := rulestore.OpenPostgres(url) // OpenPostgres does not connect
 		if err != nil {
 			return nil, err
 		}
-		defer checked.Close() // it has nothing that could fail
+		defer checked.Close() // it has no connection that could fail to close
 		return &Target{
 			id: name + " " + digest(url), name: name, storage: storage,
 			copyName: digest(checked.Place())[:16], durable: true,
 			open: func(*Watcher, Observer) rules.Store {
-				store, _ := rulestore.OpenPostgres(url) // it was checked
+				store, _ := rulestore.OpenPostgres(url) // Resolve has checked the URL
 				return store
 			},
 		}, nil
 	}
-	text, err := json.Marshal(storage) // modules have their configuration in exported fields
+	text, err := json.Marshal(storage) // modules of storage have their configuration in exported fields
 	if err != nil {
 		text = nil
 	}
@@ -81,7 +81,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 	}, nil
 }
 
-// String describes where the rules are, without secrets.
+// String describes the store, without secrets.
 func (t *Target) String() string {
 	if t.redis != nil {
 		return t.redis.String()
@@ -89,8 +89,7 @@ func (t *Target) String() string {
 	return t.name
 }
 
-// SameRules reports whether the same rules are at both targets. The same Redis may be connected to
-// in another way.
+// SameRules reports whether both targets have one store. Their ways to connect to a Redis may differ.
 func (t *Target) SameRules(other *Target) bool {
 	if t.redis != nil && other.redis != nil {
 		return t.redis.SameCounts(other.redis)
@@ -98,7 +97,8 @@ func (t *Target) SameRules(other *Target) bool {
 	return t.id == other.id
 }
 
-// LeftBehind says which rules of a version of old are not at t. It returns "" if all are.
+// LeftBehind returns a text that says which rules of version v of old are not at t. It returns "" if t
+// has them all.
 func (t *Target) LeftBehind(old *Target, v *rules.Version) string {
 	if v.Document.Empty() || old.SameRules(t) {
 		return ""
@@ -107,7 +107,7 @@ func (t *Target) LeftBehind(old *Target, v *rules.Version) string {
 		"reload and `caddy rate-limit rules put` after it", v.Number, old, t)
 }
 
-// digest returns a text that is equal for equal texts and shows nothing of them.
+// digest returns a text that is equal for equal texts, and does not reveal them.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

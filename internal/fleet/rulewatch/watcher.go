@@ -1,5 +1,5 @@
-// Package rulewatch knows where the rules of a configuration are kept, and watches them. Watchers
-// outlive configurations.
+// Package rulewatch finds the store in which the rules of a configuration are, and watches it. A
+// watcher outlives the configuration.
 package rulewatch
 
 import (
@@ -13,45 +13,46 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
-// An Observer is told what happens to the stores of rules, and to the Redis servers that they are
-// in. Its methods return at once.
+// An Observer is told what happens to stores of rules, and to the Redis servers that hold them. Its
+// methods return at once.
 type Observer interface {
 	stores.Observer
 
 	// RulesOptions returns options that say what to call when something happens to a store.
 	RulesOptions(store string) rules.Options
 
-	// RulesAtRisk says why a store may lose rules, by the way in which its Redis evicts keys.
+	// RulesAtRisk says why a store may lose rules. eviction is the policy by which its Redis evicts
+	// keys.
 	RulesAtRisk(store, why, eviction string)
 }
 
-// watchers are by Target.id.
+// watchers are the watchers in use, by Target.id.
 var watchers = pool.New[string, *Watcher]()
 
-// A Watcher is the watcher of a store of rules.
+// A Watcher watches one store of rules.
 type Watcher struct {
 	*rules.Watcher
 	storage  *rulestore.Storage // the store, or the copy of it
-	release  func()             // of what the store uses
-	endCheck func()             // of the settings of Redis
+	release  func()             // releases what the store uses
+	endCheck func()             // ends checkSettings
 }
 
 // All returns all watchers.
 func All() []*Watcher { return watchers.All() }
 
-// Acquire returns the watcher of the store, and a function that releases it. The observer is told
-// what happens if nobody has acquired it before.
+// Acquire returns the watcher of the store of t, and a function that releases it. If nobody has
+// acquired that watcher before, observer is told what happens to the store.
 func (t *Target) Acquire(observer Observer) (w *Watcher, release func()) {
 	w, release = watchers.Acquire(t.id, func() *Watcher { return newWatcher(t, observer) })
 	w.storage.Use(t.storage)
 	return w, release
 }
 
-// Acquired returns the watcher of the store, nil if nobody has acquired it.
+// Acquired returns the watcher of the store of t. It returns nil if nobody has acquired one.
 func (t *Target) Acquired() *Watcher { return watchers.Get(t.id) }
 
-// newWatcher returns a watcher of the store of t. The admin API validates changes: a rollback
-// restores what was valid once.
+// newWatcher returns a watcher of the store of t. The watcher does not validate changes. The admin API
+// does so, because a rollback may restore rules that were valid once and are not now.
 func newWatcher(t *Target, observer Observer) *Watcher {
 	w := &Watcher{release: func() {}, endCheck: func() {}}
 	store := t.open(w, observer)
@@ -67,15 +68,16 @@ func newWatcher(t *Target, observer Observer) *Watcher {
 	return w
 }
 
-// Close closes the watcher when the last app that uses the store has stopped.
+// Close closes the watcher. The pool calls it when the last app that uses the store has stopped.
 func (w *Watcher) Close() {
 	w.endCheck()
-	_ = w.Watcher.Close() // a store that does not close well is left
+	_ = w.Watcher.Close() // an error while closing changes nothing
 	w.release()
 }
 
-// checkSettings tells once about settings by which Redis loses rules. It waits for the first answer
-// of Redis, until end is called. A Redis whose user may not read them is not checked.
+// checkSettings tells once by which settings Redis may lose rules. It waits until the store has
+// answered for the first time. The returned function ends the check. If the user of Redis may not read
+// the settings, there is no check.
 func (w *Watcher) checkSettings(redis *rulestore.Redis, atRisk func(why, eviction string)) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -100,7 +102,7 @@ func (w *Watcher) checkSettings(redis *rulestore.Redis, atRisk func(why, evictio
 	}
 }
 
-// risks returns what is wrong with the settings of a Redis that keeps rules and counts.
+// risks returns what is wrong with the settings s of a Redis that has rules and counts.
 func risks(s redisconn.Settings) (all []string) {
 	if !s.AppendOnly {
 		all = append(all, "Redis may lose the newest rules when it stops: use appendonly yes in its configuration")

@@ -10,12 +10,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// A silentObserver is told nothing. Its stores are not in Redis.
+// A silentObserver ignores what it is told. It has no methods for stores in Redis.
 type silentObserver struct{ Observer }
 
 func (silentObserver) RulesOptions(string) rules.Options { return rules.Options{} }
 
-// A reload gives the watcher the storage of the new configuration.
+// A reload gives a watcher the storage of the new configuration.
 func TestAcquireUsesNewestStorage(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	var acquired []*Watcher
@@ -24,7 +24,7 @@ func TestAcquireUsesNewestStorage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		target.storage = &certmagic.FileStorage{Path: dir} // so that it shows which one is used
+		target.storage = &certmagic.FileStorage{Path: dir} // unlike the configured one, it shows which storage is used
 		w, release := target.Acquire(silentObserver{})
 		defer release()
 		if target.Acquired() != w {
@@ -46,7 +46,7 @@ func TestAcquireUsesNewestStorage(t *testing.T) {
 	}
 }
 
-// TestRisks has a Redis that may lose rules or counts.
+// TestRisks has settings of Redis by which it may lose rules or counts.
 func TestRisks(t *testing.T) {
 	for _, tc := range []struct {
 		appendOnly bool

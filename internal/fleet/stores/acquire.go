@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// Counts belong to a store, so they do not follow a zone from one store to another.
+// A zone has other counts in each store, so its counts do not follow it when it moves to another store.
 var (
 	clients = pool.New[string, *redisconn.Client]() // by Target.digest
 	stores  = pool.New[storeID, *Store]()
@@ -30,8 +30,9 @@ type zoneID struct {
 	zone  string
 }
 
-// An openZone is what a zone has in a store: its counts in memory, or what this node knows of its
-// counts in Redis. Those in Redis expire by themselves, because other nodes use them.
+// An openZone is a zone in a store: its counts in memory, or the leases that this node has of its
+// counts in Redis. Close does not delete counts in Redis, because other nodes use them. They expire by
+// themselves.
 type openZone interface {
 	limiter.Zone
 	KeysAtLimit() int
@@ -39,9 +40,9 @@ type openZone interface {
 	Close()
 }
 
-// Acquire returns the store in a Redis, or in memory if target is nil, and a function that releases
-// it. It connects to nothing. The observer is told what happens to the store if nobody has acquired
-// it before.
+// Acquire returns the store at target, or the store in memory if target is nil, and a function that
+// releases it. It does not wait for a connection. If nobody has acquired that store before, observer is
+// told what happens to it.
 func Acquire(target *Target, observer Observer) (s *Store, release func()) {
 	if target == nil {
 		return stores.Acquire(storeID{}, func() *Store { return newInMemory(observer) })
@@ -79,7 +80,7 @@ func newInRedis(target *Target, observer Observer) *Store {
 			leases.Close()
 			node.leave()
 			release()
-			// A reload may change only the key prefix.
+			// After a reload that changes only the key prefix, another store has this name.
 			if !slices.ContainsFunc(stores.All(), func(s *Store) bool { return s.name == name }) {
 				observer.Ended(name)
 			}
@@ -87,7 +88,7 @@ func newInRedis(target *Target, observer Observer) *Store {
 	}
 }
 
-// KeysOf returns the keys that this node has a count of in a zone, or knows what is left of.
+// KeysOf returns the keys of a zone that this node has counts, leases or denials of.
 func (s *Store) KeysOf(zone string) iter.Seq[[]byte] {
 	if open := zones.Get(zoneID{s.id, zone}); open != nil {
 		return open.Keys
@@ -95,7 +96,7 @@ func (s *Store) KeysOf(zone string) iter.Seq[[]byte] {
 	return func(func([]byte) bool) {}
 }
 
-// Open returns a zone of the store, and a function that releases it.
+// Open returns a zone of the store, and a function that releases the zone.
 func (s *Store) Open(zone string) (_ limiter.Zone, release func()) {
 	return zones.Acquire(zoneID{s.id, zone}, func() openZone { return s.open(zone) })
 }

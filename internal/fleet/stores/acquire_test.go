@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// An observer keeps what it is told.
+// An observer records what it is told.
 type observer struct {
 	told  []string
 	ended []string
@@ -34,7 +34,7 @@ func (*observer) NodesNotKept(string, error)           {}
 func (*observer) Overflow(string)                      {}
 func (o *observer) Ended(store string)                 { o.ended = append(o.ended, store) }
 
-// resolved returns a target from its JSON configuration, nil for "".
+// resolved returns the target of a JSON configuration, or nil for "".
 func resolved(t *testing.T, redis string) *Target {
 	t.Helper()
 	if redis == "" {
@@ -47,13 +47,14 @@ func resolved(t *testing.T, redis string) *Target {
 	return target
 }
 
-// TestAcquireSharesStoreAndClient acquires pairs of stores, as a reload does, without a Redis.
+// TestAcquireSharesStoreAndClient acquires the stores of two configurations, as a reload does. There is
+// no Redis.
 func TestAcquireSharesStoreAndClient(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_PASSWORD", "secret")
 	const redis = `{"addresses": ["192.0.2.1:6379"], "password": "secret"}`
 	for _, tc := range []struct {
 		name, earlier, later string
-		same                 bool // store
+		same                 bool // both configurations have one store
 		sameCounts           bool
 		clients              int
 	}{
@@ -110,7 +111,7 @@ func TestAcquireSharesStoreAndClient(t *testing.T) {
 	}
 }
 
-// TestBreakerOfTarget has two targets that differ in their breakers alone.
+// TestBreakerOfTarget has two targets that differ only in their breakers.
 func TestBreakerOfTarget(t *testing.T) {
 	const redis = `{"addresses": ["192.0.2.1:6379"]}`
 	for failures, same := range map[int]bool{0: true, 3: false} {
@@ -124,7 +125,7 @@ func TestBreakerOfTarget(t *testing.T) {
 	}
 }
 
-// TestZonesOfStore opens a zone in two stores. It has counts in each of them.
+// TestZonesOfStore opens one zone in two stores. The zone has other counts in each of them.
 func TestZonesOfStore(t *testing.T) {
 	memory, releaseMemory := Acquire(nil, new(observer))
 	redis, releaseRedis := Acquire(resolved(t, `{"addresses": ["192.0.2.1:6379"]}`), new(observer))

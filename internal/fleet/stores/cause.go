@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// causes are the words for errors of stores. An error of a breaker wraps the error that has opened it, so
-// it comes first.
+// causes are the words for errors of stores. ErrOpen is the first, because the error of a breaker wraps
+// the error that opened the breaker.
 var causes = []struct {
 	err  error
 	word string
@@ -26,7 +26,7 @@ var causes = []struct {
 	{redisconn.ErrClosed, api.CauseClosed},
 }
 
-// Cause returns the word for why a store has not decided a take, which is err.
+// Cause returns the word for err, which is why a store has not decided a take.
 func Cause(err error) string {
 	for _, c := range causes {
 		if errors.Is(err, c.err) {

@@ -9,16 +9,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A node is this node in the fleet that shares a store. It outlives configurations.
+// A node is this node as a member of the fleet that shares a store. It outlives configurations.
 type node struct {
 	*membership.Member
 	kept  *keptSize
-	end   context.CancelFunc // of kept
+	end   context.CancelFunc // ends kept.run
 	ended sync.WaitGroup
 }
 
-// join joins the fleet that counts in a Redis. The node announces nothing before it is told what
-// its zones are.
+// join joins the fleet whose nodes count in the Redis of client. The node announces nothing until
+// Announce is called.
 func join(client *redisconn.Client, target *Target, observer Observer) *node {
 	name, n := target.name, new(node)
 	n.Member = membership.Join(client, target.prefix, func(m membership.Mismatch) { observer.Mismatch(name, m) })
@@ -35,9 +35,10 @@ func (n *node) leave() {
 	n.Leave()
 }
 
-// Announce tells the other nodes of the fleet what zones owner has, until it withdraws them. It calls
-// zones if there can be other nodes. fixed is how many there are; with 0 they are counted. That number
-// is kept in storage. top returns what they get when they ask for the top keys of a zone.
+// Announce tells the other nodes of the fleet which zones owner has, until Withdraw is called for
+// owner. It calls zones only if the store is in Redis. fixed is the number of nodes; if it is 0, nodes
+// are counted. The number is kept in storage. top returns what other nodes get if they ask for the top
+// keys of a zone.
 func (s *Store) Announce(
 	owner any, zones func() map[string]membership.Definition, fixed int, storage Storage, top func(zone string) []byte,
 ) {
@@ -47,7 +48,7 @@ func (s *Store) Announce(
 	}
 }
 
-// Withdraw ends what Announce has begun.
+// Withdraw withdraws the zones of owner.
 func (s *Store) Withdraw(owner any) {
 	if s.redis != nil {
 		s.redis.node.Undefine(owner)
@@ -59,11 +60,11 @@ func (s *Store) Node() string {
 	if s.redis != nil {
 		return s.redis.node.Name()
 	}
-	self, _ := os.Hostname() // no name is no error here
+	self, _ := os.Hostname() // without an error, as an unknown name is allowed
 	return self
 }
 
-// Nodes returns by how many nodes limits are shared. A node that counts in memory is alone.
+// Nodes returns the number of nodes that share limits. It is 1 if the counts are in memory.
 func (s *Store) Nodes() int {
 	if s.redis != nil {
 		return s.redis.node.Nodes()
@@ -71,7 +72,7 @@ func (s *Store) Nodes() int {
 	return 1
 }
 
-// ListNodes returns the nodes that share limits. Its error is that the store does not answer.
+// ListNodes returns the nodes that share limits. It returns an error if the store does not answer.
 func (s *Store) ListNodes(ctx context.Context) ([]membership.Node, error) {
 	if s.redis != nil {
 		return s.redis.node.List(ctx)
@@ -79,8 +80,8 @@ func (s *Store) ListNodes(ctx context.Context) ([]membership.Node, error) {
 	return []membership.Node{{Name: s.Node()}}, nil
 }
 
-// Tops returns what other nodes tell of their top keys of a zone, and how many nodes there are. Its
-// error is that the store does not answer.
+// Tops returns the top keys of a zone on other nodes, and the number of nodes. It returns an error if
+// the store does not answer.
 func (s *Store) Tops(ctx context.Context, zone string) (tops [][]byte, nodes int, err error) {
 	if s.redis != nil {
 		return s.redis.node.Tops(ctx, zone)

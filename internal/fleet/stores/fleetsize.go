@@ -14,17 +14,17 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 )
 
-// A keptSize keeps in Caddy's storage how many nodes a fleet has, for when this node starts again
-// while Redis is down. It outlives configurations, and uses the storage of the newest one.
+// A keptSize keeps the number of nodes of a fleet in Caddy's storage. A node that starts while Redis is
+// down reads it there. A keptSize outlives configurations, and uses the storage of the newest one.
 type keptSize struct {
 	key     string
 	current func() (nodes int, known bool)
-	failed  func(error) // when the storage begins to fail
+	failed  func(error) // called when the storage begins to fail
 
 	storage atomic.Pointer[Storage]
-	wake    chan struct{} // after a change of storage
-	kept    atomic.Int64  // what the storage has, as far as is known; 0 if there is nothing
-	failing bool          // belongs to run
+	wake    chan struct{} // has a value after a change of storage
+	kept    atomic.Int64  // the number in the storage; 0 if it is unknown or there is none
+	failing bool          // the last update failed; only run uses it
 }
 
 // Storage is what stores need of Caddy's storage.
@@ -33,7 +33,7 @@ type Storage interface {
 	Load(ctx context.Context, key string) ([]byte, error)
 }
 
-// newKeptSize returns the size of the fleet that shares a store, as it is kept in no storage yet.
+// newKeptSize returns the kept size of the fleet that shares a store. It has no storage yet.
 func newKeptSize(store, prefix string, current func() (int, bool), failed func(error)) *keptSize {
 	sum := sha256.Sum256([]byte(store + "\n" + prefix))
 	return &keptSize{
@@ -41,7 +41,7 @@ func newKeptSize(store, prefix string, current func() (int, bool), failed func(e
 	}
 }
 
-// use has the size kept in another storage. If that is nil, it stays where it was.
+// use sets the storage that keeps the size. It does nothing if storage is nil.
 func (k *keptSize) use(storage Storage) {
 	if storage == nil {
 		return
@@ -53,11 +53,11 @@ func (k *keptSize) use(storage Storage) {
 	}
 }
 
-// unknownNodes is how many nodes share the limits in an outage if the size of the fleet is unknown:
-// Redis has not answered since this node started, and the storage has no size.
+// unknownNodes is the number of nodes that share the limits in an outage if the size of the fleet is
+// unknown: Redis has not answered since this node started, and the storage has no size.
 const unknownNodes = 200
 
-// inOutage returns how many nodes share the limits in an outage.
+// inOutage returns the number of nodes that share the limits in an outage.
 func (k *keptSize) inOutage() int {
 	if n, known := k.current(); known {
 		return n
@@ -68,8 +68,8 @@ func (k *keptSize) inOutage() int {
 	return unknownNodes
 }
 
-// run reads the size once, and writes it after each change, until ctx ends. No request waits for
-// the storage.
+// run reads the size once, and writes it after each change, until ctx ends. It has a goroutine of its
+// own, so no request waits for the storage.
 func (k *keptSize) run(ctx context.Context) {
 	ticker := time.NewTicker(membership.Interval)
 	defer ticker.Stop()
@@ -88,7 +88,8 @@ func (k *keptSize) run(ctx context.Context) {
 	}
 }
 
-// update reads the size from the storage if none is known, else it writes the one that has changed.
+// update writes the size to the storage if it has changed. If the size is unknown, update reads it from
+// the storage.
 func (k *keptSize) update(ctx context.Context, storage Storage) {
 	nodes, known := k.current()
 	var err error
@@ -106,7 +107,7 @@ func (k *keptSize) update(ctx context.Context, storage Storage) {
 	k.failing = err != nil
 }
 
-// read reads the size. A text that is no size counts as none.
+// read reads the size from the storage. It ignores a text that is no size.
 func (k *keptSize) read(ctx context.Context, storage Storage) error {
 	text, err := storage.Load(ctx, k.key)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,8 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/fleet/membership"
 )
 
-// A fakeStorage is a storage in memory. It takes the place of a file because the test runs in a
-// bubble.
+// A fakeStorage is a storage in memory. The test cannot use files, because it runs in a bubble.
 type fakeStorage struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -41,10 +40,10 @@ func (f *fakeStorage) Load(_ context.Context, key string) ([]byte, error) {
 	return []byte(value), f.err
 }
 
-// A fakeFleet has a number of nodes, which a node may know.
+// A fakeFleet has a number of nodes, which the node under test may know.
 type fakeFleet struct {
 	mu    sync.Mutex
-	nodes int // 0: it is not known
+	nodes int // 0 if the number is not known
 }
 
 func (f *fakeFleet) current() (nodes int, known bool) {
@@ -59,7 +58,8 @@ func (f *fakeFleet) set(nodes int) {
 	f.nodes = nodes
 }
 
-// runKeptSize returns the kept size of a node that starts, and a function that ends it.
+// runKeptSize runs the kept size of a node that starts. It returns the kept size and a function that
+// ends it.
 func runKeptSize(fleet *fakeFleet, storage *fakeStorage, warnings *int) (k *keptSize, end func()) {
 	k = newKeptSize("redis standalone 192.0.2.1:6379", "rl", fleet.current, func(error) { *warnings++ })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -73,7 +73,7 @@ func runKeptSize(fleet *fakeFleet, storage *fakeStorage, warnings *int) (k *kept
 	return k, func() { cancel(); <-done }
 }
 
-// TestKeptSize starts a node that learns the size of its fleet, and starts it again without Redis.
+// TestKeptSize has a node learn the size of its fleet, and start again while Redis is down.
 func TestKeptSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage, warnings := &fakeStorage{values: make(map[string]string)}, 0
@@ -112,7 +112,8 @@ func TestKeptSize(t *testing.T) {
 	})
 }
 
-// TestKeptSizeWithoutStorage has a storage fail. The log says so once, until it works again.
+// TestKeptSizeWithoutStorage has a storage that fails. One warning says so, until the storage works
+// again.
 func TestKeptSizeWithoutStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fleet, storage, warnings := &fakeFleet{nodes: 4}, &fakeStorage{values: make(map[string]string), err: errors.New("read-only")}, 0

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// An outageLog follows whether a store answers. A store is failing from its first failure until it
-// answers quietAfter or more after its last failure: while one of several primaries is down,
-// answers and failures alternate. The zero value is a store that answers. It is safe for concurrent
-// use.
+// An outageLog follows whether a store fails. A store fails from its first failure until an answer that
+// comes at least quietAfter after its last failure. A single answer does not end the outage, because
+// answers and failures alternate while one of several primaries is down. The zero value is a store that
+// answers. An outageLog is safe for concurrent use.
 type outageLog struct {
-	failing atomic.Bool // written with mu held, read by every request
+	failing atomic.Bool // written with mu held; each request reads it
 
 	mu       sync.Mutex
-	last     time.Time // of the failures
-	failures uint64    // since the store is failing
+	last     time.Time // the instant of the last failure
+	failures uint64    // number of failures in this outage
 }
 
 const quietAfter = 5 * time.Second
 
-// failed notes a failure at now and reports whether it is the first.
+// failed notes a failure at now. It reports whether the failure begins an outage.
 func (l *outageLog) failed(now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -31,8 +31,8 @@ func (l *outageLog) failed(now time.Time) (first bool) {
 	return !l.failing.Swap(true)
 }
 
-// answered notes an answer at now. It reports whether the store has recovered with it, and after
-// how many failures.
+// answered notes an answer at now. It reports whether the answer ends an outage, and the number of
+// failures in that outage.
 func (l *outageLog) answered(now time.Time) (recovered bool, failures uint64) {
 	if !l.failing.Load() {
 		return false, 0

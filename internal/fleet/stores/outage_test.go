@@ -16,15 +16,15 @@ func TestOutageLog(t *testing.T) {
 	for i, step := range []struct {
 		at       time.Duration
 		fails    bool
-		reported bool   // the first failure, or the recovery
-		failures uint64 // on recovery
+		reported bool   // the step begins or ends an outage
+		failures uint64 // of the outage that ends
 	}{
 		{at: 0},
 		{at: time.Second, fails: true, reported: true},
 		{at: time.Second, fails: true},
-		{at: 2 * time.Second}, // one of several primaries is down
+		{at: 2 * time.Second}, // from another primary, which is not down
 		{at: 3 * time.Second, fails: true},
-		{at: 2500 * time.Millisecond, fails: true}, // of a request that began earlier
+		{at: 2500 * time.Millisecond, fails: true}, // of a request that began before the last failure
 		{at: 8*time.Second - 1},
 		{at: 8 * time.Second, reported: true, failures: 4},
 		{at: 9 * time.Second},

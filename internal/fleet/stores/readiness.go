@@ -9,11 +9,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// maxLatency is how long a primary may take to answer while the node is ready.
+// maxLatency is the longest time in which a primary may answer a probe of a node that is ready.
 const maxLatency = 100 * time.Millisecond
 
-// Readiness returns the health of the stores now. It reads what the breakers know, so that health
-// checks are fast and cannot load Redis.
+// Readiness returns the health of the stores. It reads the states of the breakers and does not ask
+// Redis, so health checks are fast and cannot load Redis.
 func Readiness() api.Readiness {
 	r := api.Readiness{Status: api.HealthOK, Stores: []api.StoreHealth{}}
 	for _, s := range States() {
@@ -56,8 +56,8 @@ func primaryHealth(b redisconn.Breaker) api.PrimaryHealth {
 	return p
 }
 
-// reason says why the breaker is not closed. The address and that the primary fails stand beside
-// it.
+// reason returns why the breaker is not closed. It leaves out the words of ErrOpen and the address,
+// which stand beside it.
 func reason(b redisconn.Breaker) string {
 	return strings.TrimPrefix(b.Err.Error(), redisconn.ErrOpen.Error()+": "+b.Addr+": ")
 }

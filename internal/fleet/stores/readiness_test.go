@@ -58,7 +58,7 @@ func TestReadiness(t *testing.T) {
 		defer release()
 		want := api.HealthOK
 		if redis != "" {
-			want = api.HealthDegraded // no primary is known
+			want = api.HealthDegraded // as no primary is known
 		}
 		if got := Readiness(); got.Status != want || (len(got.Stores) == 1) != (redis != "") {
 			t.Errorf("readiness with %q = %+v, want %s", redis, got, want)

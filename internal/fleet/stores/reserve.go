@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// refundWithin bounds the refund of a take in Redis. When it takes longer, nobody knows whether the
-// events are back.
+// refundWithin bounds the time of a refund in Redis. After that time, nobody knows whether Redis has
+// given the events back.
 const refundWithin = time.Second
 
 // Reservations returns the reservations of this node.
@@ -20,7 +20,7 @@ func (s *Store) Refund(take limiter.Take, done func()) {
 	refund := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), refundWithin)
 		defer cancel()
-		_ = s.limits.Refund(ctx, s.instant(time.Now()), []limiter.Take{take}) // what it has not given back counts
+		_ = s.limits.Refund(ctx, s.instant(time.Now()), []limiter.Take{take}) // on an error, the events count
 		done()
 	}
 	if s.redis != nil && take.Decision.Source == limiter.FromStore {
@@ -30,7 +30,7 @@ func (s *Store) Refund(take limiter.Take, done func()) {
 	refund()
 }
 
-// GiveBack calls [limiter.Promiser.GiveBack].
+// GiveBack calls [limiter.Promiser.GiveBack]. It returns false if the store makes no promises.
 func (s *Store) GiveBack(ctx context.Context, now time.Time, take *limiter.Take) (back bool, err error) {
 	promiser, ok := s.limits.(limiter.Promiser)
 	if !ok {
@@ -46,7 +46,7 @@ func (s *Store) Charge(take limiter.Take) {
 	charge := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), refundWithin)
 		defer cancel()
-		_ = s.limits.Charge(ctx, s.instant(time.Now()), []limiter.Take{take}) // an outage is known from takes
+		_ = s.limits.Charge(ctx, s.instant(time.Now()), []limiter.Take{take}) // an outage shows in takes
 	}
 	if s.redis != nil {
 		go charge()
@@ -55,7 +55,7 @@ func (s *Store) Charge(take limiter.Take) {
 	charge()
 }
 
-// DropDenial has the next take of a key ask Redis.
+// DropDenial forgets that Redis has denied a key, so the next take of the key asks Redis.
 func (s *Store) DropDenial(r *limiter.Rule, key []byte) {
 	if leases := s.Leases(); leases != nil {
 		leases.DropDenial(r, key)

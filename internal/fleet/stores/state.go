@@ -10,20 +10,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A State is what this node knows of the stores in Redis that have one name: of one store, or while
-// it is reloaded of two.
+// A State describes the stores in Redis that have one name, as this node sees them. There are two such
+// stores while a reload replaces one by the other.
 type State struct {
 	Name       string
 	Leases     lease.Stats
-	Foreign    uint64 // values in Redis that this plugin cannot have written
+	Foreign    uint64 // number of values in Redis that this plugin cannot have written
 	Nodes      int
 	Mismatches []membership.Mismatch
 	Primaries  []redisconn.Primary
-	LookupErr  error // why the primaries cannot be looked up
-	Sentinels  int   // that answer; -1: none are asked
+	LookupErr  error // why the primaries cannot be looked up; nil if they can
+	Sentinels  int   // number of sentinels that answer; -1 if no sentinels are asked
 }
 
-// States returns the states of all stores in Redis, by name. It asks no Redis.
+// States returns the states of all stores in Redis, ordered by name. It does not ask Redis.
 func States() (all []State) {
 	for _, s := range stores.All() {
 		if r := s.redis; r != nil {
@@ -44,8 +44,9 @@ func sentinelsOf(client *redisconn.Client) int {
 	return -1
 }
 
-// merged returns one state for each name. What stores have done is summed. Of what they see of the
-// same fleet and the same primaries, it has the worst: they may log in differently.
+// merged returns one state for each name. Two stores with one name have the same fleet and primaries,
+// but may log in differently. Their state has the sum of what both have done, and the worse of what
+// each of them sees.
 func merged(sorted []State) (all []State) {
 	for _, s := range sorted {
 		if len(all) == 0 || all[len(all)-1].Name != s.Name {
@@ -62,8 +63,8 @@ func merged(sorted []State) (all []State) {
 	return all
 }
 
-// worst returns one primary for each address: with the breaker that is open, or else that of the
-// slowest, and all errors.
+// worst returns one primary for each address: the one whose breaker is in the worse state, or of equal
+// states the slower one. It sums the errors.
 func worst(primaries []redisconn.Primary) (all []redisconn.Primary) {
 	slices.SortFunc(primaries, func(a, b redisconn.Primary) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.State, a.State), cmp.Compare(b.Latency, a.Latency))
@@ -82,7 +83,8 @@ func worst(primaries []redisconn.Primary) (all []redisconn.Primary) {
 	return all
 }
 
-// KeysAtLimit returns how many keys of each zone are at their limit, as far as this node knows.
+// KeysAtLimit returns the number of keys at their limit, as far as this node knows, by the name of the
+// zone.
 func KeysAtLimit() map[string]int {
 	keys := make(map[string]int)
 	for _, z := range zones.All() {
@@ -91,7 +93,7 @@ func KeysAtLimit() map[string]int {
 	return keys
 }
 
-// MemoryZones returns the zones that are counted in memory.
+// MemoryZones returns the zones that have counts in memory.
 func MemoryZones() (all []*memstore.Zone) {
 	for _, z := range zones.All() {
 		if z, inMemory := z.(*memstore.Zone); inMemory {

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// TestMergedStates has two stores of one name, such as before and after another password.
+// TestMergedStates has two stores of one name, as there are while a reload changes the password.
 func TestMergedStates(t *testing.T) {
 	const ms = time.Millisecond
 	refused := errors.New("NOAUTH")
@@ -45,8 +45,8 @@ func TestMergedStates(t *testing.T) {
 	}
 }
 
-// TestStatesOfReload has two configurations of one Redis, of which one has another password, and one
-// of another. Those in memory have no state.
+// TestStatesOfReload has three configurations of stores in Redis: two of one Redis, with and without a
+// password, and one of another Redis. A store in memory has no state.
 func TestStatesOfReload(t *testing.T) {
 	for _, redis := range []string{
 		`{"addresses": ["192.0.2.2:6379"]}`, `{"addresses": ["192.0.2.1:6379"]}`, `{"addresses": ["192.0.2.1:6379"], "password": "p"}`, "",

@@ -1,8 +1,8 @@
-// Package stores knows where the counts of a configuration are, how many nodes share them, and
-// whether they answer: in the memory of this process, or in a Redis that a fleet shares.
+// Package stores holds the stores of counts: in the memory of this process, or in a Redis that a fleet
+// shares. It knows how many nodes share a store, and whether the store answers.
 //
-// What it keeps outlives configurations: consumption, but no limits, which travel with each take.
-// It logs nothing, but tells an [Observer] what happens.
+// A store outlives configurations. It has what keys have consumed, and no limits: each take brings its
+// limits along. The package logs nothing, but tells an [Observer] what happens.
 package stores
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A Store is where the counts of a configuration are.
+// A Store holds the counts of configurations.
 type Store struct {
 	limits    limits
-	*inFlight // the permits, with its methods
+	*inFlight // the permits; their methods are also methods of the store
 	observer  Observer
 
 	reservations *reservation.Table
@@ -35,31 +35,31 @@ type Store struct {
 	redis *inRedis // nil if the counts are in memory
 }
 
-// inRedis is what a store in Redis has besides.
+// inRedis has what only a store in Redis has.
 type inRedis struct {
-	leases *lease.Store      // the same store
-	counts *redisstore.Store // from which leases are
+	leases *lease.Store      // equal to Store.limits
+	counts *redisstore.Store // the counts in Redis, which lend the leases
 	node   *node
 	client *redisconn.Client
 }
 
-// inFlight is a name by which other packages cannot reach what a store embeds.
+// inFlight is an unexported name, so that other packages cannot reach the embedded store by it.
 type inFlight = concurrency.Store
 
-// limits decide takes, and operators can look into them.
+// limits decide takes, and have the methods by which operators read and change counts.
 type limits interface {
 	limiter.Store
 	limiter.Operator
 }
 
-// Close closes the store when the last configuration that uses it ends.
+// Close closes the store. The pool calls it when the last configuration that uses the store ends.
 func (s *Store) Close() { s.close() }
 
-// Name returns the name of the store for logs and metrics. Those of two Redis servers differ, and
-// those of two key prefixes in one do not.
+// Name returns the name of the store in logs and metrics. Stores in two Redis servers have different
+// names. Two key prefixes in one Redis have one name.
 func (s *Store) Name() string { return s.name }
 
-// Leases returns the leases of this node, nil if the counts are in memory.
+// Leases returns the leases of this node. It returns nil if the counts are in memory.
 func (s *Store) Leases() *lease.Store {
 	if s.redis == nil {
 		return nil
@@ -67,8 +67,9 @@ func (s *Store) Leases() *lease.Store {
 	return s.redis.leases
 }
 
-// instant returns t, which was just read, by the clock of the store. Leases have a monotonic clock.
-// Decisions of requests are by the wall clock instead, so only the methods below call limits.
+// instant returns t, which the caller has just read, by the clock of the store. Leases have a monotonic
+// clock, but the decisions that requests see are by the wall clock. So only the methods below call
+// limits.
 func (s *Store) instant(t time.Time) limiter.Instant {
 	if leases := s.Leases(); leases != nil {
 		return leases.At(t)
@@ -86,8 +87,8 @@ func (s *Store) Peek(ctx context.Context, now time.Time, takes []limiter.Take) e
 	return s.limits.Peek(ctx, s.instant(now), takes)
 }
 
-// Preview decides as Take would decide now, and consumes nothing. Peek is quicker, and leaves more
-// open if the counts are in Redis.
+// Preview decides as Take would decide now, and consumes nothing. Peek is faster, but if the counts are
+// in Redis, it leaves more decisions open.
 func (s *Store) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
 	if leases := s.Leases(); leases != nil {
 		return leases.Preview(ctx, s.instant(now), takes)
@@ -105,9 +106,8 @@ func (s *Store) PreviewPermit(ctx context.Context, now time.Time, r *concurrency
 	return s.inFlight.Preview(ctx, now, r, key)
 }
 
-// Note notes that the store has answered a request, or why it has not, and tells the observer when
-// an outage begins or ends. A client that is closed belongs to a configuration that has ended,
-// which is no outage.
+// Note notes that the store has answered a request, or why it has not. It tells the observer when an
+// outage begins or ends. ErrClosed is no outage: the client belongs to a configuration that has ended.
 func (s *Store) Note(now time.Time, err error) {
 	if err == nil {
 		if recovered, failures := s.outage.answered(now); recovered {

@@ -15,19 +15,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A Target is a Redis that nothing has connected to yet.
+// A Target says in which Redis a store is. It has not connected to that Redis.
 type Target struct {
 	options redisconn.Options
 	prefix  string
-	name    string // for logs; without secrets
+	name    string // in logs; has no secrets
 
-	// digest is that of the options, by which a pool finds the client. They contain passwords, which
-	// must not be there.
+	// digest is a digest of the options, by which a pool finds the client. The pool has no passwords in
+	// its keys, so it cannot use the options themselves.
 	digest string
 }
 
-// Resolve returns the target that c describes, whose breakers b describes, if it is not nil.
-// It reads the file of authorities.
+// Resolve returns the target that c describes. b describes its breakers, or is nil for the default.
+// Resolve reads the file of certificate authorities.
 func Resolve(c *config.Redis, b *config.Breaker) (*Target, error) {
 	r, err := c.Resolve()
 	if err != nil {
@@ -52,7 +52,7 @@ func Resolve(c *config.Redis, b *config.Breaker) (*Target, error) {
 			return nil, fmt.Errorf("tls: %w", err)
 		}
 	}
-	r.KeyPrefix, r.Place = "", "" // fleets with different prefixes share a client
+	r.KeyPrefix, r.Place = "", "" // configurations with different key prefixes share a client
 	text, err := json.Marshal(struct {
 		*config.Redis
 		Breaker     redisconn.BreakerOptions
@@ -65,13 +65,13 @@ func Resolve(c *config.Redis, b *config.Breaker) (*Target, error) {
 	return target, nil
 }
 
-// redisModes are the kinds of Redis by their names in the configuration.
+// redisModes are the modes of a client by their names in the configuration.
 var redisModes = map[string]redisconn.Mode{
 	config.RedisStandalone: redisconn.Standalone, config.RedisSentinel: redisconn.Sentinel, config.RedisCluster: redisconn.Cluster,
 }
 
-// tlsConfig returns the configuration of TLS that c describes, and the certificates of the
-// authorities if c has a file of them.
+// tlsConfig returns the configuration of TLS that c describes. If c names a file of certificate
+// authorities, tlsConfig also returns the content of the file.
 func tlsConfig(c *config.RedisTLS) (*tls.Config, []byte, error) {
 	t := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -93,7 +93,7 @@ func tlsConfig(c *config.RedisTLS) (*tls.Config, []byte, error) {
 	return t, pem, nil
 }
 
-// breakerOptions returns the options of the breakers that b describes, if it is not nil.
+// breakerOptions returns the options that b describes. It returns the default options if b is nil.
 func breakerOptions(b *config.Breaker) redisconn.BreakerOptions {
 	if b == nil {
 		return redisconn.BreakerOptions{}
@@ -103,7 +103,7 @@ func breakerOptions(b *config.Breaker) redisconn.BreakerOptions {
 	}
 }
 
-// String describes where the counts are. The nil Target is memory.
+// String describes where the counts are: in memory if t is nil.
 func (t *Target) String() string {
 	if t == nil {
 		return "memory"
@@ -112,8 +112,8 @@ func (t *Target) String() string {
 	return strings.TrimSpace(fmt.Sprintf("redis %s db %d key_prefix %s %s", strings.Join(o.Addresses, " "), o.DB, t.prefix, o.MasterName))
 }
 
-// SameCounts reports whether the same counts are at both targets, of which nil is memory. The same
-// servers may be found by other addresses, but not by others alone.
+// SameCounts reports whether both targets have the same counts. A nil target has its counts in memory.
+// Two targets in Redis must have at least one address in common.
 func (t *Target) SameCounts(other *Target) bool {
 	if t == nil || other == nil {
 		return t == other
@@ -123,7 +123,8 @@ func (t *Target) SameCounts(other *Target) bool {
 		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
 }
 
-// MovedFrom says how the counts are elsewhere than those of old. It returns "" if they are not.
+// MovedFrom returns a text that says from where to where the counts have moved. It returns "" if they
+// are where those of old are.
 func (t *Target) MovedFrom(old *Target) string {
 	if t.SameCounts(old) {
 		return ""
@@ -131,21 +132,22 @@ func (t *Target) MovedFrom(old *Target) string {
 	return fmt.Sprintf("store: %v is now %v", old, t)
 }
 
-// ID returns a text that is equal for targets that share a store, and shows no secrets.
+// ID returns a text that is equal for targets that share a store. It has no secrets.
 func (t *Target) ID() string { return t.digest + " " + t.prefix }
 
-// Place returns a text that stays when a password changes, or how the target is connected to.
+// Place returns a text for where the counts are. It does not depend on the password or on the other
+// options of the connection.
 func (t *Target) Place() string {
 	return fmt.Sprintf("%s %s %d %s", t.name, t.options.MasterName, t.options.DB, t.prefix)
 }
 
-// Prefix returns what the keys in Redis begin with.
+// Prefix returns the prefix of all keys in Redis.
 func (t *Target) Prefix() string { return t.prefix }
 
 func (t *Target) storeID() storeID { return storeID{t.digest, t.prefix} }
 
-// Connect returns the connections to the Redis, and a function that releases them. The observer is
-// told of them if nobody has connected before.
+// Connect returns a client of the Redis, and a function that releases the client. If nobody has
+// connected before, observer is told what happens to the client.
 func (t *Target) Connect(observer Observer) (client *redisconn.Client, release func()) {
 	return clients.Acquire(t.digest, func() *redisconn.Client {
 		options, name := t.options, t.name

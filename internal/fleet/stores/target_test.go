@@ -20,7 +20,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// redisConfig returns a configuration from its JSON.
+// redisConfig returns the configuration that is in a JSON text.
 func redisConfig(t *testing.T, text string) *config.Redis {
 	t.Helper()
 	c := new(config.Redis)
@@ -30,7 +30,7 @@ func redisConfig(t *testing.T, text string) *config.Redis {
 	return c
 }
 
-// authority returns a file with the certificate of an authority.
+// authority writes the certificate of a new authority to a file. It returns the path of the file.
 func authority(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -122,7 +122,7 @@ func TestRedisAuthority(t *testing.T) {
 		t.Errorf("authorities = %v, want the one in the file", got)
 	}
 
-	// Moving the lines in the Caddyfile keeps the client and its connections.
+	// A configuration that has moved in the Caddyfile keeps its client and the connections.
 	c.Place = "Caddyfile:9"
 	moved, err := Resolve(c, nil)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestRedisAuthority(t *testing.T) {
 		t.Error("the digest is another at another place of the Caddyfile, want the same")
 	}
 
-	// A renewed file makes another client, although the configuration is the same.
+	// A file with another certificate makes another client, although the configuration is the same.
 	other, err := os.ReadFile(authority(t))
 	if err != nil {
 		t.Fatal(err)

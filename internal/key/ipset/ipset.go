@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A Set is a set of addresses. The zero value is empty. IPv4 addresses written as IPv6 count as
-// IPv4, also those that a translator has written (NAT64, SIIT-DC), and zones of addresses do not
-// count.
+// A Set is a set of addresses. The zero value is empty. An IPv4 address that is written as IPv6 counts
+// as IPv4, also if a translator has written it (NAT64, SIIT-DC). Zones of addresses are ignored.
 //
-// Invariant: sorted by address; no two ranges overlap; no IPv4 range is written as IPv6.
+// Invariant: the ranges are sorted by address, no two of them overlap, and no range of IPv4 is written
+// as IPv6.
 type Set []netip.Prefix
 
 // Parse reads addresses and CIDR ranges.
@@ -74,7 +74,8 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// Format returns a range as an operator writes it: an address if it is only one.
+// Format returns a range as an operator writes it. If the range has only one address, Format returns
+// that address.
 func Format(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -92,7 +93,7 @@ func (s Set) Contains(a netip.Addr) bool {
 
 // Covers reports whether all addresses of p are in the set, in one range or in several.
 func (s Set) Covers(p netip.Prefix) bool {
-	next := p.Addr() // the first one that may not be in the set
+	next := p.Addr() // the first address that may not be in the set
 	for _, r := range s {
 		switch {
 		case r.Bits() <= p.Bits() && r.Contains(p.Addr()):
@@ -116,11 +117,11 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// maxAddressLen is the greatest length of an address.
+// maxAddressLen is the length of the longest text of an address without a zone, in bytes.
 const maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
-// ParseAddr reads an address in any spelling and drops its zone. It looks at the characters before it
-// calls netip.ParseAddr, which allocates an error for other text.
+// ParseAddr parses an address in any spelling, and drops its zone. It checks the characters before it
+// calls netip.ParseAddr, because netip.ParseAddr allocates an error for other texts.
 func ParseAddr(text string) (netip.Addr, bool) {
 	text, _, _ = strings.Cut(text, "%")
 	if len(text) > maxAddressLen || !likeAddress(text) {
@@ -130,7 +131,7 @@ func ParseAddr(text string) (netip.Addr, bool) {
 	return plain(a), err == nil
 }
 
-// likeAddress reports whether text has the characters of an address and no others.
+// likeAddress reports whether text has a dot or a colon, and only characters that addresses have.
 func likeAddress(text string) (separated bool) {
 	for _, c := range []byte(text) {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
-// addressHeaders have the client's address as their value where a proxy sets them.
+// addressHeaders are the headers in which proxies send the client's address.
 var addressHeaders = []string{
 	"Ali-Cdn-Real-Ip", "Cdn-Client-Ip", "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
 	"Cloudfront-Viewer-Address", "Do-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip", "Real-Ip", "Remote-Addr",
@@ -22,14 +22,14 @@ var addressHeaders = []string{
 	"X-Remote-Ip", "X-True-Client-Ip", "X-Vercel-Forwarded-For",
 }
 
-// isAddressHeader reports whether a placeholder is a header that has the client's address.
+// isAddressHeader reports whether the placeholder called name is one of addressHeaders.
 func isAddressHeader(name string) bool {
 	field, ok := strings.CutPrefix(name, headerPrefix)
 	return ok && slices.Contains(addressHeaders, textproto.CanonicalMIMEHeaderKey(field))
 }
 
-// parseWithPort reads an address that is followed by a port, which is another on each connection.
-// CloudFront writes IPv6 addresses without brackets.
+// parseWithPort parses an address that is followed by a port. The port must not count, because it
+// differs between the connections of a client. CloudFront writes IPv6 addresses without brackets.
 func parseWithPort(text string) (netip.Addr, bool) {
 	colon := strings.LastIndexByte(text, ':')
 	if colon < 0 {
@@ -47,14 +47,14 @@ func (t *Template) Masks() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.read != nil && p.mask })
 }
 
-// MayBeMissing reports whether a request may have no key.
+// MayBeMissing reports whether there may be requests without a key.
 func (t *Template) MayBeMissing() bool { return len(t.names) > 0 && !t.options.Lenient }
 
-// HasClientIP reports whether keys have the client's address as Caddy determines it.
+// HasClientIP reports whether keys contain the client's address as Caddy determines it.
 func (t *Template) HasClientIP() bool { return t.clientIP }
 
-// LacksAddress reports whether the template has the client's address and r has none, because it
-// came through a Unix socket.
+// LacksAddress reports whether the template contains the client's address and r has no such address,
+// because it came through a Unix socket.
 func (t *Template) LacksAddress(r *http.Request, repl *caddy.Replacer) bool {
 	for i := range t.parts {
 		if p := &t.parts[i]; p.read != nil && isAddress(p.name) {

@@ -37,7 +37,7 @@ func TestAddressHeadersAreMasked(t *testing.T) {
 			t.Errorf("%s of %q counts as %q, want %q", tc.raw, tc.value, got, tc.want)
 		}
 	}
-	// Zones of caddy-ratelimit count by the header as it is.
+	// In zones of caddy-ratelimit, the value of the header counts unchanged.
 	r, repl := keyRequest("192.0.2.9", "X-Real-Ip", "2001:DB8::1")
 	if got := mustTemplate(t, "{header.X-Real-IP}", defaults).Text(r, repl); got != "2001:DB8::1" {
 		t.Errorf("without MaskHeaders the header counts as %q", got)
@@ -54,7 +54,7 @@ func TestLacksAddress(t *testing.T) {
 		{"{client_ip}", "@", true},
 		{"{header.X-Api-Key}:{client_ip}", "@", true},
 		{"{header.X-Api-Key}", "@", false},
-		{"{remote_host}", "@", false}, // of another address
+		{"{remote_host}", "@", false}, // Caddy determines the client's address, but this is the address of the peer
 	} {
 		r, repl := keyRequest("192.0.2.1")
 		setClientIP(tc.clientIP)(r)

@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
-// Check returns an error if the template counts something else than it seems to: a text that is
-// meant to be a placeholder, a placeholder that does not exist, or a value that is new on each
-// request.
+// Check returns an error if the template does not count what its text suggests: if it has a text that
+// is meant as a placeholder, a placeholder that does not exist, or a placeholder whose value changes
+// with each request or connection.
 func (t *Template) Check() error {
 	if err := t.checkTexts(); err != nil {
 		return err
@@ -98,13 +98,14 @@ func (t *Template) checkTexts() error {
 			return fmt.Errorf("%s expands to %q, and placeholders in that are not expanded, so all requests would share "+
 				"one count: use {$NAME} in a Caddyfile, which is expanded before it is read", t.raw, p.text)
 		case p.global:
-			return nil // a common count for all requests that the environment names
+			return nil // the environment chooses one count for all requests
 		}
 	}
 	return placeholder.CheckText(t.raw)
 }
 
-// prefixBits returns the number in a text that begins with a slash and a number, or "".
+// prefixBits returns the digits in a text that begins with a slash and digits. It returns "" for other
+// texts.
 func prefixBits(text string) string {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {

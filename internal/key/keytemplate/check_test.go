@@ -8,7 +8,7 @@ import (
 func TestCheck(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST", "node1.example.com")
 	t.Setenv("FLEETLIMIT_TEST_KEY", "{client_ip}")
-	for _, tc := range []struct{ raw, want string }{ // an empty want: no error
+	for _, tc := range []struct{ raw, want string }{ // want is "" if there is no error
 		{"static", ""},
 		{"", ""},
 		{"{env.FLEETLIMIT_TEST}", ""},

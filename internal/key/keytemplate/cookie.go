@@ -7,8 +7,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// cookieReader returns a reader of the cookie name. As in the replacer, names have no case. Values
-// are read without quotes and with %XX decoded, because servers differ in both.
+// cookieReader returns a reader of the cookie name. It ignores the case of names, as the replacer does.
+// It removes quotes around a value and decodes %XX, because some servers do so and others do not.
 func cookieReader(name string) reader {
 	decoded, _ := unescape(name, false)
 	matcher := newNameMatcher(decoded, false)
@@ -39,12 +39,13 @@ type cookieScan struct {
 	matcher *nameMatcher // of the decoded name
 	value   string
 	found   bool
-	unclear bool // servers disagree about the cookie, or where a value begins or ends
+	unclear bool // servers disagree about the cookie, or about where a value begins or ends
 }
 
-// addHeader adds a Cookie header. Some servers also split cookies at commas, spaces and tabs. For
-// some a name begins after any byte that names do not have, and a value in quotes goes on to the next
-// quote.
+// addHeader adds a Cookie header. It splits the header into cookies at semicolons, and sets unclear if
+// another server may find the name elsewhere. Some servers also split at commas, spaces and tabs. For
+// some servers, a name begins after any byte that cannot be in a name, and for some, a value in quotes
+// goes on to the next quote.
 func (s *cookieScan) addHeader(line string) {
 	for i := 0; i < len(line); i++ {
 		if line[i] == ';' { // an empty cookie
@@ -94,8 +95,8 @@ func (s *cookieScan) is(text string) bool {
 	return strings.EqualFold(strings.Trim(text, " \t"), s.name)
 }
 
-// add adds a cookie with a similar name. bad reports that its value has bytes that net/http does
-// not take. The others at which some server ends a value are searched here.
+// add adds a cookie whose name is similar to s.name. bad says that the value has bytes that net/http
+// does not accept. add itself looks for the other bytes at which some server ends a value.
 func (s *cookieScan) add(cookie string, bad bool) {
 	name, value, _ := strings.Cut(cookie, "=")
 	value = unquote(strings.Trim(value, " \t"))
@@ -106,7 +107,7 @@ func (s *cookieScan) add(cookie string, bad bool) {
 	s.found, s.value = true, value
 }
 
-// joined returns the value of a cookie with `+` for spaces.
+// joined returns the value of a cookie with each space replaced by a `+`.
 func joined(value string) string { return strings.ReplaceAll(value, " ", "+") }
 
 // unquote removes a pair of double quotes around s.
@@ -117,12 +118,12 @@ func unquote(s string) string {
 	return s
 }
 
-// cookieByte says what a byte can be in a Cookie header.
+// A cookieByte says which parts a byte can play in a Cookie header.
 type cookieByte uint8
 
 const (
-	cookieMark cookieByte = 1 << iota // addHeader looks at it
-	cookieBad                         // net/http does not take it in a value, whatever is around it
+	cookieMark cookieByte = 1 << iota // addHeader stops at it
+	cookieBad                         // net/http does not accept it in any value
 )
 
 var cookieBytes = func() (bytes [256]cookieByte) {

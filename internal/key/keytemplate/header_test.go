@@ -40,7 +40,7 @@ func TestHeaderReader(t *testing.T) {
 
 func TestHeaderAnnouncedAsTrailerIsAmbiguous(t *testing.T) {
 	r, repl := keyRequest("192.0.2.1")
-	r.Trailer = http.Header{"X-Api-Key": nil} // announced and not read yet
+	r.Trailer = http.Header{"X-Api-Key": nil} // announced, but not read yet
 	if got, has := headerReader("X-Api-Key")(r, repl); got != "" || has != Ambiguous {
 		t.Errorf("header = %q, presence %v; want ambiguous", got, has)
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// readHost reads the host of the request without its port.
+// readHost reads the host of the request without the port.
 func readHost(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	host, _ := splitHostPort(r.Host)
 	return trim(host)
 }
 
-// readHostPort reads the host of the request with its port, if it has one.
+// readHostPort reads the host of the request with the port, if there is one.
 func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	host, port := splitHostPort(r.Host)
 	if port != "" {
@@ -28,15 +28,14 @@ func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	return trim(host)
 }
 
-// splitHostPort returns the host of hostport in lower case without the dot at its end, and the
-// port.
+// splitHostPort splits hostport. It returns the host in lower case and without dots at its end.
 func splitHostPort(hostport string) (host, port string) {
 	host = strings.Trim(hostport, " \t")
 	if end := strings.LastIndexByte(host, ']'); end > 0 && host[0] == '[' {
 		_, port, _ = strings.Cut(host[end+1:], ":")
 		return address(host[1:end]), port
 	}
-	if strings.Contains(host, ":") { // else SplitHostPort allocates an error
+	if strings.Contains(host, ":") { // without a colon, SplitHostPort allocates an error
 		if h, p, err := net.SplitHostPort(host); err == nil {
 			host, port = h, p
 		}
@@ -44,9 +43,8 @@ func splitHostPort(hostport string) (host, port string) {
 	return lower(strings.TrimRight(host, ".")), port
 }
 
-// PlainHost returns a host and its port, if it has one, without what keys leave out: a dot at the
-// end of the host, and the zone of an address. It reports whether that is another text, whatever
-// its case.
+// PlainHost returns a host and its port without what keys leave out: dots at the end of the host, and
+// the zone of an address. differs says that the result is another text, apart from case.
 func PlainHost(hostport string) (plain string, differs bool) {
 	if !strings.HasSuffix(hostport, ".") && !strings.Contains(hostport, ".:") && !strings.HasPrefix(hostport, "[") {
 		return hostport, false
@@ -63,8 +61,8 @@ func PlainHost(hostport string) (plain string, differs bool) {
 	return plain, !strings.EqualFold(plain, hostport)
 }
 
-// address returns the IPv6 address in the brackets of a host, in its shortest form. It has no zone:
-// that means nothing elsewhere, and Caddy does not send it to the upstream.
+// address returns the shortest form of an IPv6 address that was in the brackets of a host. It drops the
+// zone, which means nothing on other machines, and which Caddy does not send to the upstream.
 func address(s string) string {
 	s, _, _ = strings.Cut(s, "%")
 	if addr, err := netip.ParseAddr(s); err == nil {
@@ -73,7 +71,7 @@ func address(s string) string {
 	return lower(s)
 }
 
-// lower is strings.ToLower, faster for ASCII.
+// lower is strings.ToLower, but faster for ASCII.
 func lower(s string) string {
 	i := 0
 	for i < len(s) && lowers[s[i]] == s[i] {
@@ -93,7 +91,8 @@ func lower(s string) string {
 	return string(bytes)
 }
 
-// lowers has the letters of ASCII in lower case, and another byte for those outside ASCII.
+// lowers maps each byte of ASCII to its lower case. It maps other bytes to 0, so that lower stops at
+// them.
 var lowers = func() (bytes [256]byte) {
 	for i := range utf8.RuneSelf {
 		bytes[i] = byte(unicode.ToLower(rune(i)))
@@ -101,7 +100,7 @@ var lowers = func() (bytes [256]byte) {
 	return bytes
 }()
 
-// hostLabelReader returns a reader of a label of the host. The last label has index 0.
+// hostLabelReader returns a reader of one label of the host. Index 0 is the last label.
 func hostLabelReader(index string) reader {
 	i, err := strconv.Atoi(index)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {

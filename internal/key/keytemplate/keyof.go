@@ -10,13 +10,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
-// maxTextLen is the longest text of a key with several placeholders that KeyOf splits. The time
-// that it takes grows with the square of it.
+// maxTextLen is the length in bytes of the longest text that KeyOf splits into several values. The time
+// for that grows with the square of the length.
 const maxTextLen = 2048
 
-// KeyOf returns the key of the requests whose Text is text. Values may be written as clients send
-// them: addresses unmasked, hosts in upper case. It returns an error if no request has such a key,
-// or if several have that differ.
+// KeyOf returns the key of the requests for which Text returns text. Values may also be written as
+// clients send them: an address without its mask, or a host in upper case. KeyOf returns an error if no
+// request has such a key, or if text may be the text of several keys.
 func (t *Template) KeyOf(text string) ([]byte, error) {
 	key := []byte{t.space}
 	if len(t.names) == 0 {
@@ -48,15 +48,15 @@ func (t *Template) KeyOf(text string) ([]byte, error) {
 	return bound(nil, key), nil
 }
 
-// Respells reports whether KeyOf reads several texts as the key that has one of them in requests,
-// apart from spaces and tabs around values.
+// Respells reports whether KeyOf accepts several spellings of a value as one key, although Text returns
+// only one of them. It does not count spaces and tabs around a value.
 func (t *Template) Respells() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool {
 		return p.mask || isHostHeader(p.name) || hasPrefix(p.name, "http.request.host", "http.request.method", cookiePrefix)
 	})
 }
 
-// sharedText returns the text of a template without placeholders.
+// sharedText returns the text of the only key of a template without placeholders.
 func (t *Template) sharedText() string {
 	var b strings.Builder
 	for i := range t.parts {
@@ -65,7 +65,8 @@ func (t *Template) sharedText() string {
 	return b.String()
 }
 
-// prefixOf returns the prefix that value writes, if p masks addresses.
+// prefixOf returns the prefix of addresses that value is, such as 192.0.2.0/24. It returns false if
+// value is no prefix, or if p does not mask addresses.
 func (t *Template) prefixOf(p *part, value string) (netip.Prefix, bool) {
 	if !p.mask || !strings.Contains(value, "/") {
 		return netip.Prefix{}, false
@@ -74,7 +75,7 @@ func (t *Template) prefixOf(p *part, value string) (netip.Prefix, bool) {
 	return prefix, err == nil
 }
 
-// valuesOf cuts text into the values of the placeholders.
+// valuesOf splits text into the values of the placeholders.
 func (t *Template) valuesOf(text string) ([]string, error) {
 	s := splitter{t: t, text: text}
 	if len(t.names) > 1 {
@@ -93,7 +94,7 @@ func (t *Template) valuesOf(text string) ([]string, error) {
 		"no value has", text, t.raw)
 }
 
-// noKey returns the error of a text that no key has.
+// noKey returns the error for a text that no key has.
 func (t *Template) noKey(text string) error {
 	use := "a value in place of the placeholder, and the text around it"
 	switch {
@@ -105,15 +106,15 @@ func (t *Template) noKey(text string) error {
 	return fmt.Errorf("%q is no key of %s: use %s", text, t.raw, use)
 }
 
-// A splitter cuts a text into the values of a template in all ways.
+// A splitter finds the ways to split a text into the values of a template.
 type splitter struct {
 	t     *Template
 	text  string
-	known map[[2]int]int // results of ways, if there are several placeholders
+	known map[[2]int]int // results of ways, by its arguments; nil if there is one placeholder
 }
 
-// ways returns in how many ways the parts from part can be in the text from start: 0, 1, or 2 for
-// several.
+// ways returns the number of ways to split the text from start into the parts from part: 0, 1, or 2 for
+// any higher number.
 func (s *splitter) ways(part, start int) (n int) {
 	if part == len(s.t.parts) {
 		if start == len(s.text) {
@@ -137,7 +138,7 @@ func (s *splitter) ways(part, start int) (n int) {
 	return n
 }
 
-// values returns the values of the only way.
+// values returns the values if there is exactly one way.
 func (s *splitter) values() (values []string) {
 	start := 0
 	for part := range s.t.parts {
@@ -156,7 +157,7 @@ func (s *splitter) values() (values []string) {
 	return values
 }
 
-// ends returns where a part that begins at start can end.
+// ends returns the indexes at which a part that begins at start can end.
 func (s *splitter) ends(part, start int) func(yield func(int) bool) {
 	p, rest := &s.t.parts[part], s.text[start:]
 	return func(yield func(int) bool) {
@@ -168,7 +169,7 @@ func (s *splitter) ends(part, start int) func(yield func(int) bool) {
 		}
 		first := 0
 		if part == len(s.t.parts)-1 {
-			first = len(rest) // only the last part reaches the end
+			first = len(rest) // the last part must reach the end of the text
 		}
 		for n := first; n <= len(rest); n++ {
 			if s.fits(p, rest[:n]) && !yield(start+n) {
@@ -178,8 +179,8 @@ func (s *splitter) ends(part, start int) func(yield func(int) bool) {
 	}
 }
 
-// fits reports whether p can have a value. Between other parts, values have no spaces around them:
-// requests do not have them either.
+// fits reports whether value can be the value of p. If there are several placeholders, value has no
+// spaces or tabs around it, because Text removes them.
 func (s *splitter) fits(p *part, value string) bool {
 	if len(s.t.names) > 1 {
 		if trimmed, _ := trim(value); trimmed != value {
@@ -190,14 +191,15 @@ func (s *splitter) fits(p *part, value string) bool {
 		}
 	}
 	normalize := p.normalize
-	if p.name == "http.request.method" { // it is as present in upper case, and not made that in each of many ways
+	if p.name == "http.request.method" { // ToUpper changes no presence, and would run for each way
 		normalize = trim
 	}
 	_, presence := normalize(value)
 	return presence == Present || s.t.options.Lenient
 }
 
-// isAddressText reports whether value is an address or a prefix that counts as one.
+// isAddressText reports whether value is an address, or a prefix that the template counts as one
+// client.
 func (t *Template) isAddressText(p *part, value string) bool {
 	if prefix, is := t.prefixOf(p, value); is {
 		return t.bits(prefix.Addr()) <= prefix.Bits()
@@ -206,7 +208,7 @@ func (t *Template) isAddressText(p *part, value string) bool {
 	return is
 }
 
-// normalize returns a value as the reader of the placeholder returns it.
+// normalize returns value in the form in which the reader of the placeholder returns it.
 func (p *part) normalize(value string) (string, Presence) {
 	value, _ = trim(value)
 	switch {

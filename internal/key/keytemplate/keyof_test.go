@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// masked are the options of a zone of today's syntax.
+// masked are the options of a zone in the current syntax.
 var masked = Options{IPv4Prefix: 32, IPv6Prefix: 64, MaskHeaders: true}
 
 func TestKeyOfIsTheKeyOfRequests(t *testing.T) {
@@ -19,7 +19,7 @@ func TestKeyOfIsTheKeyOfRequests(t *testing.T) {
 	for _, tc := range []struct {
 		raw, clientIP, apiKey string
 		options               Options
-		texts                 []string // beside what Text says
+		texts                 []string // other texts than the one that Text returns
 	}{
 		{"static", "192.0.2.1", "a", masked, nil},
 		{"shared", "192.0.2.1", "a", substitute, nil},
@@ -83,7 +83,7 @@ func TestKeyOfRefuses(t *testing.T) {
 	}
 }
 
-// Text that could be split in very many ways must not keep a node busy.
+// Splitting a text that has very many ways must not keep a node busy.
 func TestKeyOfIsBounded(t *testing.T) {
 	start := time.Now()
 	tmpl := mustTemplate(t, "{header.A}:{header.B}:{header.C}:{header.D}!", masked)
@@ -104,7 +104,7 @@ func FuzzKeyOf(f *testing.F) {
 	f.Add(strings.Repeat("x", 300), "2001:db8::1")
 	f.Fuzz(func(t *testing.T, apiKey, address string) {
 		if _, err := netip.ParseAddr(address); err != nil {
-			return // Caddy never has another text as an address
+			return // Caddy has no other texts as an address
 		}
 		r, repl := keyRequest("192.0.2.9", "X-Api-Key", apiKey)
 		setClientIP(address)(r)

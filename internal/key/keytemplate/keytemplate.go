@@ -3,8 +3,8 @@
 // A template is text with placeholders, such as `{http.request.header.X-Api-Key}`. Parse compiles
 // it when the configuration loads. Append reads the placeholders from a request.
 //
-// Clients write most of what keys are made of. These rules keep a client from using the count of
-// another, and from having a new count for each request:
+// Clients write most of what is in a key. These rules keep a client from using the count of another
+// client, and from getting a new count for each request:
 //
 //   - Two requests have the same key if and only if all placeholders have the same values. Values
 //     of a template with several placeholders are prefixed with their length, so no value can
@@ -13,8 +13,8 @@
 //     lower case without the dot at its end, a method in upper case.
 //   - A key is missing if a placeholder expands to nothing.
 //   - A header or query parameter is ambiguous if it occurs twice, or if programs disagree about
-//     its value. The same holds for cookies, but browsers send ambiguous cookies and no browser
-//     sends ambiguous headers, so they have their own Presence.
+//     its value. A cookie is ambiguous in the same cases. Ambiguous cookies have a Presence of their
+//     own, because browsers send them, and do not send ambiguous headers.
 //   - The client's address counts by prefix, in all its spellings, also in the headers in which
 //     proxies send it. A TLS early data request (0-RTT) has no address yet, because its sender can
 //     write any. A request through a Unix socket has none.
@@ -41,60 +41,61 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
-// ErrEarlyData reports that a key would contain an address that the client has not proved. Answer
-// the request with 425 Too Early.
+// ErrEarlyData says that a key would contain an address that the client has not proved. The handler
+// answers the request with 425 Too Early.
 var ErrEarlyData = errors.New("the client's address is not proved before the TLS handshake is complete")
 
-// EarlyData reports whether r came as TLS early data (0-RTT). Its sender has not yet shown that it
-// receives at the address that it sends from.
+// EarlyData reports whether r came as TLS early data (0-RTT). The sender of early data has not proved
+// that it receives packets at the address from which it sends.
 func EarlyData(r *http.Request) bool { return r.TLS != nil && !r.TLS.HandshakeComplete }
 
-// maxKeyLen is the longest key in bytes. It is enough for API keys, UUIDs and addresses. Longer
-// keys become a digest, so that clients cannot fill the memory with them.
+// maxKeyLen is the length of the longest key in bytes. It suffices for API keys, UUIDs and addresses. A
+// longer key is replaced by its digest, so that clients cannot fill the memory.
 const maxKeyLen = 64
 
 // The first byte of a key is its key space.
 const (
 	spaceKey        = 'k'
 	spaceSubstitute = 'm'
-	spaceDigest     = 'd' // the SHA-256 of a long key of the other spaces
-	spaceClient     = 'c' // an address beside a key: see AppendClient
+	spaceDigest     = 'd' // the SHA-256 of a long key of another key space
+	spaceClient     = 'c' // an address; AppendClient makes these keys
 )
 
-// The bounds of a template. Each request expands all of it, and KeyOf takes the longer the more
-// placeholders there are.
+// The bounds of a template. Each request expands the whole template, and KeyOf takes longer with each
+// placeholder.
 const (
 	maxTemplateLen  = 4096 // bytes
 	maxPlaceholders = 16
 )
 
-// digestLen is the length of the key of a long key.
+// digestLen is the length in bytes of the digest of a key, with its key space.
 const digestLen = 1 + sha256.Size
 
-// The second byte of the key of a single placeholder is the kind of its value. Templates with
-// several placeholders mark each value.
+// The second byte of a key with one placeholder is the kind of the value. Keys with several
+// placeholders have a mark in each value instead.
 const (
-	kindText    = 't' // the value
-	kindAddress = 'a' // a masked address: see appendPrefix
+	kindText    = 't' // the value follows
+	kindAddress = 'a' // a masked address follows: see appendPrefix
 )
 
 // Options configure a Template.
 type Options struct {
-	// The number of leading bits of an address that count as one client: 0 to 32 and 0 to 128.
+	// IPv4Prefix and IPv6Prefix are the numbers of leading bits of an address that count as one client:
+	// 0 to 32, and 0 to 128.
 	IPv4Prefix, IPv6Prefix int
 
 	// MaskAll also masks addresses in placeholders other than the client's address.
 	MaskAll bool
 
-	// MaskHeaders also masks addresses in headers that are known to have the client's address.
+	// MaskHeaders also masks addresses in addressHeaders.
 	MaskHeaders bool
 
-	// Substitute makes keys that count requests whose own key is missing. They are in a key space
-	// of their own.
+	// Substitute makes keys for requests whose own key is missing. They are in another key space than
+	// other keys.
 	Substitute bool
 
-	// Lenient placeholders are never missing or ambiguous, as in zones of caddy-ratelimit. They
-	// expand as in Caddy's replacer: to nothing, or to several values joined by commas.
+	// Lenient makes placeholders that are never missing or ambiguous, as in zones of caddy-ratelimit.
+	// They expand as in Caddy's replacer: to nothing, or to several values joined by commas.
 	Lenient bool
 }
 
@@ -106,33 +107,33 @@ type Options struct {
 //	one placeholder    space kind value
 //	several            space (uvarint(len(value)<<1 | masked) value)...
 //
-// Text between placeholders is the same in all keys of a template and not part of them.
+// Text between placeholders is not in keys, because it is equal in all keys of a template.
 type Template struct {
 	raw     string
 	options Options
 	space   byte
 	parts   []part
-	names   []string // of the placeholders
-	address bool     // a placeholder is made from the client's address
+	names   []string // of the placeholders, in order
+	address bool     // a placeholder contains the client's address
 
-	clientIP bool // a placeholder is that address as Caddy determines it
+	clientIP bool // a placeholder is the client's address as Caddy determines it
 }
 
 // A part is a text or a placeholder.
 type part struct {
 	text string
-	name string // of a placeholder
+	name string // of a placeholder; "" for a text
 	read reader // nil for a text
-	mask bool   // addresses are masked
+	mask bool   // the template masks addresses in its values
 
-	global bool // a text that a placeholder expanded to when the configuration loaded
-	port   bool // an address may have a port
+	global bool // the text was a placeholder that does not depend on the request
+	port   bool // addresses in its values may have a port
 }
 
-// Parse compiles a template. Placeholders and escaped braces mean what they mean to Caddy's
-// replacer, and the shorthands of the Caddyfile are known. Placeholders that do not depend on the
-// request, such as {env.HOME}, are expanded at once; the error is ErrUnset if one is empty. Check
-// finds what is correct and yet a mistake.
+// Parse compiles a template. Placeholders and escaped braces mean what they mean in Caddy's replacer,
+// and Parse knows the shorthands of the Caddyfile. Parse expands placeholders that do not depend on the
+// request, such as {env.HOME}; it returns ErrUnset if one of them is empty. Check finds templates that
+// are valid but mistaken.
 func Parse(raw string, o Options) (*Template, error) {
 	if o.IPv4Prefix < 0 || o.IPv4Prefix > 32 {
 		return nil, fmt.Errorf("ipv4_prefix is %d: use 0 to 32", o.IPv4Prefix)
@@ -180,15 +181,16 @@ func Parse(raw string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// String returns the template as configured.
+// String returns the template as it is in the configuration.
 func (t *Template) String() string { return t.raw }
 
-// Placeholders returns the names of the placeholders that depend on the request, without braces.
+// Placeholders returns the names of the placeholders that depend on the request, in order and without
+// braces.
 func (t *Template) Placeholders() []string { return slices.Clone(t.names) }
 
-// Append appends the key of r to dst. It returns dst unchanged if the key is not present, or with
-// ErrEarlyData. It does not allocate if dst has room and all placeholders are headers, client
-// addresses or variables that hold strings.
+// Append appends the key of r to dst. It returns dst unchanged if the presence of the key is not
+// Present, and if it returns ErrEarlyData. It does not allocate if dst has room and all placeholders
+// are headers, client addresses or variables with strings as values.
 func (t *Template) Append(dst []byte, r *http.Request, repl *caddy.Replacer) ([]byte, Presence, error) {
 	if t.address && EarlyData(r) {
 		return dst, Missing, ErrEarlyData
@@ -210,8 +212,8 @@ func (t *Template) Append(dst []byte, r *http.Request, repl *caddy.Replacer) ([]
 	return bound(dst, key), Present, nil
 }
 
-// bound returns key, which begins with dst, with a long key after dst replaced by its digest. The
-// digest goes into dst itself, not into the larger buffer of the long key.
+// bound replaces the key after dst by its digest if that key is too long. key begins with dst. bound
+// appends the digest to dst itself, not to the larger buffer of the long key.
 func bound(dst, key []byte) []byte {
 	if len(key)-len(dst) <= maxKeyLen {
 		return key
@@ -220,7 +222,7 @@ func bound(dst, key []byte) []byte {
 	return append(append(dst, spaceDigest), sum[:]...)
 }
 
-// appendValue appends the encoding of the value text of p.
+// appendValue appends the encoding of text, the value of p.
 func (t *Template) appendValue(key []byte, p *part, text string) []byte {
 	prefix, masked := t.mask(p, text)
 	switch single := len(t.names) == 1; {
@@ -237,7 +239,8 @@ func (t *Template) appendValue(key []byte, p *part, text string) []byte {
 	}
 }
 
-// mask returns the prefix that the value text of p counts as, if text is an address to be masked.
+// mask returns the prefix as which text, the value of p, counts. masked is false if text is no address,
+// or if p does not mask addresses.
 func (t *Template) mask(p *part, text string) (prefix netip.Prefix, masked bool) {
 	if !p.mask {
 		return netip.Prefix{}, false
@@ -253,7 +256,7 @@ func (t *Template) mask(p *part, text string) (prefix netip.Prefix, masked bool)
 	return prefix, err == nil
 }
 
-// bits returns how many leading bits of a count.
+// bits returns the number of leading bits of a that count.
 func (t *Template) bits(a netip.Addr) int {
 	if a.Is4() {
 		return t.options.IPv4Prefix
@@ -261,10 +264,11 @@ func (t *Template) bits(a netip.Addr) int {
 	return t.options.IPv6Prefix
 }
 
-// ipv4Mark is added to the bits of IPv4 prefixes. IPv6 prefixes have at most 128 bits.
+// ipv4Mark is added to the number of bits in a prefix of IPv4. It is larger than the 128 bits of the
+// longest prefix of IPv6.
 const ipv4Mark = 0xc0
 
-// appendPrefix appends the number of bits of p, plus ipv4Mark for IPv4, and the bytes that hold
+// appendPrefix appends the number of bits of p, with ipv4Mark for IPv4, and the bytes that contain
 // those bits.
 func appendPrefix(dst []byte, p netip.Prefix) []byte {
 	bits := byte(p.Bits())
@@ -277,8 +281,9 @@ func appendPrefix(dst []byte, p netip.Prefix) []byte {
 	return dst[:end]
 }
 
-// Text returns the key of r as an operator writes it: as Caddy's replacer expands the template, but
-// with masked addresses as prefixes (2001:db8::/64). Placeholders that are not present are empty.
+// Text returns the text of the key of r, as an operator writes it: the template as Caddy's replacer
+// expands it, but with masked addresses as prefixes (2001:db8::/64). Placeholders that are not Present
+// expand to nothing.
 func (t *Template) Text(r *http.Request, repl *caddy.Replacer) string {
 	var b strings.Builder
 	for i := range t.parts {
@@ -294,7 +299,7 @@ func (t *Template) Text(r *http.Request, repl *caddy.Replacer) string {
 	return b.String()
 }
 
-// A Value is what a request has for a placeholder. Its text is empty unless it is Present.
+// A Value is the value of a placeholder in a request. Text is "" unless Presence is Present.
 type Value struct {
 	Placeholder string // without braces
 	Text        string
@@ -312,8 +317,8 @@ func (t *Template) Values(r *http.Request, repl *caddy.Replacer) (values []Value
 	return values
 }
 
-// Hash returns a hash of the text of a key, by which lines about it can be found without the key.
-// It is the same in all zones, on all nodes and after a restart.
+// Hash returns a hash of the text of a key, by which an operator finds the key in logs that do not have
+// its text. The hash is equal in all zones, on all nodes and after a restart.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])

@@ -11,8 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// varRequest returns a request with variables. They have any values: those of headers that servers
-// read differently are ambiguous.
+// varRequest returns a request with variables. A test can give variables all values, but headers not:
+// values that servers read differently are ambiguous there.
 func varRequest(clientIP string, vars ...string) (*http.Request, *caddy.Replacer) {
 	r, repl := keyRequest(clientIP)
 	for i := 0; i < len(vars); i += 2 {
@@ -32,7 +32,8 @@ func hostileValues() []string {
 		"a\xe0\xc0\x00\x02\x01", "ka\xe0\xc0\x00\x02\x01", "\xe0\xc0\x00\x02\x01", "\x0b\xe0\xc0\x00\x02\x01",
 		long, long + "B", long[1:], "B" + long,
 	}
-	// The digest of a long key, as a value and as a key, and values around the longest key.
+	// The digest of a long key, as a value and as a key, and values whose keys have about the greatest
+	// length.
 	values = append(values, digest("kt"+long), "d"+digest("kt"+long))
 	for n := maxKeyLen - 4; n <= maxKeyLen+2; n++ {
 		values = append(values, strings.Repeat("n", n))
@@ -88,8 +89,8 @@ func TestHostilePairsNeverShareKeys(t *testing.T) {
 	}
 }
 
-// Only addresses are masked, and only where the template masks them. All spellings of one are
-// equal.
+// Only addresses are masked, and only if the template masks them. All spellings of an address count as
+// that address.
 func TestMaskedAddressesShareKeysOnlyWithAddresses(t *testing.T) {
 	masked := Options{IPv4Prefix: 24, IPv6Prefix: 64, MaskAll: true}
 	for _, raw := range []string{"{http.vars.address}", "{http.vars.address}{http.vars.plan}"} {
@@ -176,7 +177,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add(`{http.vars.a\}b}{time.now}{http.request.uri.query.q}{unknown}`, "{A}", "", "", "")
 	f.Fuzz(func(t *testing.T, raw, a1, b1, a2, b2 string) {
 		if strings.Contains(raw, "{file.") || strings.Contains(raw, "{env.") || strings.Contains(raw, "request.body") {
-			return // the values are not the test's
+			return // the test does not choose these values
 		}
 		tmpl, err := Parse(raw, defaults)
 		if err != nil {
@@ -193,7 +194,7 @@ func FuzzTemplate(f *testing.F) {
 		for _, name := range tmpl.Placeholders() {
 			if isHostHeader(name) || !strings.HasPrefix(name, "http.request.header.") && name != "http.vars.plan" && name != "http.vars.client_ip" {
 				tmpl.Text(r1, repl1)
-				return // may differ between two readings
+				return // the value may change between two reads
 			}
 			v1, _ := repl1.GetString(name)
 			v2, _ := repl2.GetString(name)
@@ -202,7 +203,7 @@ func FuzzTemplate(f *testing.F) {
 			equal = equal && (v1 == v2 || name == "http.vars.client_ip") // both addresses are in one /64
 		}
 		if has1 > Missing || has2 > Missing {
-			return // TestPlainValues has the rule
+			return // TestPlainValues tests ambiguous values
 		}
 		if (has1 == Missing) != empty1 || (has2 == Missing) != empty2 {
 			t.Fatalf("%q: presence %v and %v, want missing %v and %v", raw, has1, has2, empty1, empty2)

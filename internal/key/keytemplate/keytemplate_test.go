@@ -21,8 +21,8 @@ import (
 // defaults are the options of a zone without address settings.
 var defaults = Options{IPv4Prefix: 32, IPv6Prefix: 64}
 
-// keyRequest returns a request with the context that Caddy's server gives it. header has names and
-// values.
+// keyRequest returns a request with the context that Caddy's server gives it. header lists names and
+// values in turn.
 func keyRequest(clientIP string, header ...string) (*http.Request, *caddy.Replacer) {
 	r := httptest.NewRequest(http.MethodGet, "http://api.example.com:8080/users/7?q=a&q2=%7Bx%7D", nil)
 	r.RemoteAddr = net.JoinHostPort(clientIP, "4711")
@@ -90,7 +90,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Without masks, the text of a key is what Caddy's replacer expands the template to.
+// If no address is masked, Text returns what Caddy's replacer makes of the template.
 func TestTextMatchesReplacer(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST", `eu{http.vars.plan}\{`)
 	whole := Options{IPv4Prefix: 32, IPv6Prefix: 128}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestLongTemplates has texts that are no templates because they are too long, and the longest one
-// that is.
+// TestLongTemplates checks the longest templates, and templates that are too long.
 func TestLongTemplates(t *testing.T) {
 	for _, tc := range []struct{ raw, says string }{
 		{strings.Repeat("k", maxTemplateLen), ""},

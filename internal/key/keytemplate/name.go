@@ -6,55 +6,55 @@ import (
 	"unicode/utf8"
 )
 
-// A nameMatcher finds the name of a query parameter or cookie among those that clients write.
+// A nameMatcher finds one name among the names of query parameters or cookies that a client writes.
 //
 // Upstreams rewrite names: PHP reads `api[key` as `api_key`, Rack reads `[key]` as `key`, and Node
-// drops a byte 0xA0 beside the name of a cookie. A name is similar to that of the matcher if some
-// upstream may read it so. It is similar if it consists of
+// drops a byte 0xA0 before or after the name of a cookie. A client's name is similar to the matcher's
+// name if some upstream may read it as the matcher's name. A similar name consists of three parts:
 //
-//   - any bytes that are neither a letter, a digit, `_`, `-`, `$` nor the first byte of the name;
-//   - the name, in which letters have no case, and a byte that is no letter or digit stands for any
-//     such byte;
-//   - bytes that are no letter, digit, `_`, `-` or `$`, up to the end, a NUL or a bracket. What comes
-//     after those does not matter.
+//   - any bytes except letters, digits, `_`, `-`, `$` and the first byte of the matcher's name;
+//   - the matcher's name, in which letters have any case, and each byte that is no letter or digit
+//     may be any other such byte;
+//   - any bytes except letters, digits, `_`, `-` and `$`, up to the end, a NUL or a bracket. What
+//     follows a NUL or a bracket does not matter.
 //
-// This holds for names after %XX is decoded. Letters are those of ASCII, but U+017F and U+212A are
-// an s and a k in another case. If the name of the matcher has other characters, these are letters
-// too, and all bytes outside ASCII count as letters beside it.
+// All this is about names in which %XX is decoded. Letters are those of ASCII, and U+017F and U+212A,
+// which are another case of s and k. If the matcher's name has other characters, they are letters too,
+// and so are all bytes outside ASCII.
 //
-// A matcher is a deterministic automaton. It looks at each byte of a name once, and decides most
-// names by their length or first byte.
+// The matcher is a deterministic automaton. It looks at each byte of a client's name once, and decides
+// most names by their length or their first byte.
 type nameMatcher struct {
 	name     string
-	shortest int // how many bytes a similar name has at least
+	shortest int // length of the shortest similar name, in bytes
 	start    nameState
-	written  [256]nameClass // of bytes that clients write
-	decoded  [256]nameClass // of bytes after %XX is decoded
-	next     []nameState    // at state + class
+	written  [256]nameClass // of a byte that a client has written
+	decoded  [256]nameClass // of a byte after %XX is decoded
+	next     []nameState    // the next state, at index state + class
 }
 
-// maxNameLen is how long the name of a query parameter or cookie can be. The automaton of a name
-// grows with the square of its length, to 0.7 MB for this one.
+// maxNameLen is the length in bytes of the longest name of a query parameter or cookie. An automaton
+// grows with the square of that length, up to 0.7 MB.
 const maxNameLen = 100
 
-// nameClass is what the bytes have in common that lead from each state to the same one.
+// A nameClass is a class of bytes that lead from each state to one next state.
 type nameClass uint8
 
 const (
 	nameEnds    nameClass = iota // the end of a name
 	nameEncoded                  // the byte may stand for another one
-	nameClasses                  // the first class of the others
+	nameClasses                  // the first class of bytes that stand for themselves
 )
 
-// nameState is an index in next, or the result.
+// A nameState is the index of a state in next, or a result.
 type nameState uint32
 
 const (
-	otherName   nameState = iota // whatever follows
-	similarName                  // whatever follows
+	otherName   nameState = iota // the name is not similar, whatever follows
+	similarName                  // the name is similar, whatever follows
 )
 
-// newNameMatcher returns a matcher of a name. In queries, `+` is a space.
+// newNameMatcher returns a matcher of name. query says that names are in a query, where `+` is a space.
 func newNameMatcher(name string, query bool) *nameMatcher {
 	m := &nameMatcher{name: name, shortest: utf8.RuneCountInString(name)}
 	m.compile(newNamePattern(name))
@@ -66,10 +66,11 @@ func newNameMatcher(name string, query bool) *nameMatcher {
 	return m
 }
 
-// similar reports whether some upstream may read s, up to its `=`, as the name.
+// similar reports whether some upstream may read the name in s, which ends at the first `=`, as the
+// matcher's name.
 func (m *nameMatcher) similar(s string) bool { return len(s) >= m.shortest && m.run(s) }
 
-// run is similar for a name of any length.
+// run is similar without the check of the length.
 func (m *nameMatcher) run(s string) bool {
 	state := m.start
 	for i := 0; i < len(s); i++ {
@@ -91,11 +92,11 @@ func (m *nameMatcher) run(s string) bool {
 	return m.next[state+nameState(nameEnds)] == similarName
 }
 
-// compile makes the automaton of a pattern. Its states are the sets of positions that the bytes
-// read so far can have reached.
+// compile makes the automaton of a pattern. Each of its states is a set of positions in the pattern
+// that the bytes read so far may have reached.
 func (m *nameMatcher) compile(p *namePattern) {
 	var kinds []nameByte
-	var bytes []byte // one of each kind
+	var bytes []byte // one byte of each kind
 	for i := range m.decoded {
 		kind := p.byteOf(byte(i))
 		class := slices.Index(kinds, kind)
@@ -137,32 +138,32 @@ func (m *nameMatcher) compile(p *namePattern) {
 	}
 }
 
-// A namePattern is a name as compile reads it. It begins at position 0.
+// A namePattern is a name in all its spellings, as a graph of positions. Position 0 is the start.
 type namePattern struct {
 	first byte
 	ascii bool          // the name has no characters outside ASCII
-	ahead []nameAhead   // at each position
-	end   namePosition  // after the name
-	used  map[byte]bool // the bytes of all spellings
+	ahead []nameAhead   // by position
+	end   namePosition  // the position after the name
+	used  map[byte]bool // the bytes that are in any spelling
 }
 
-// A namePosition is a place in a pattern, between two bytes of a spelling or two characters. It is
-// a rune so that a set of them can be a string.
+// A namePosition is a position in a pattern, between two bytes. It is a rune so that a set of positions
+// can be a string, and so the key of a map.
 type namePosition = rune
 
-// nameAhead is what comes next at a position.
+// nameAhead says which bytes may follow a position, and to which positions they lead.
 type nameAhead struct {
-	mark  bool // any byte that is no letter or digit, and then the next position
+	mark  bool // any byte that is no letter or digit leads to the next position
 	steps []nameStep
 }
 
-// A nameStep is a byte, and the position after it.
+// A nameStep is a byte and the position to which it leads.
 type nameStep struct {
 	c  byte
 	to namePosition
 }
 
-// newNamePattern returns the pattern of a name.
+// newNamePattern returns the pattern of name.
 func newNamePattern(name string) *namePattern {
 	p := &namePattern{first: name[0], ascii: utf8.RuneCountInString(name) == len(name), used: map[byte]bool{}}
 	for _, r := range name {
@@ -172,8 +173,8 @@ func newNamePattern(name string) *namePattern {
 	return p
 }
 
-// addCharacter appends a character in all its spellings. Their inner positions come after the one
-// before the character and before the one after it.
+// addCharacter appends a character in all its spellings. The positions inside a spelling come after the
+// position before the character, and before the position after it.
 func (p *namePattern) addCharacter(r rune) {
 	before := len(p.ahead)
 	p.ahead = append(p.ahead, nameAhead{})
@@ -205,13 +206,13 @@ func (p *namePattern) addCharacter(r rune) {
 	}
 }
 
-// nameByte is what a pattern has to know about a byte.
+// A nameByte has the properties of a byte that matter to a pattern.
 type nameByte struct {
-	letter bool // it is a letter or a digit
-	goesOn bool // after the name, it makes another name
-	skips  bool // it can be before the name
-	closes bool // what comes after it does not matter
-	self   int  // the byte, if spellings have it
+	letter bool // the byte is a letter or a digit
+	goesOn bool // after the name, the byte makes it another name
+	skips  bool // the byte may come before the name
+	closes bool // after the name, the byte ends the comparison
+	self   int  // the byte, if a spelling has it; otherwise 0
 }
 
 func (p *namePattern) byteOf(c byte) nameByte {
@@ -224,8 +225,8 @@ func (p *namePattern) byteOf(c byte) nameByte {
 	return b
 }
 
-// step returns the positions after a byte, sorted. closed reports that the name is similar whatever
-// comes.
+// step returns the positions to which c leads from the positions in set, sorted. closed says that the
+// name is similar, whatever follows.
 func (p *namePattern) step(set []namePosition, c byte) (after []namePosition, closed bool) {
 	b := p.byteOf(c)
 	for _, at := range set {

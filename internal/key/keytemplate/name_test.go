@@ -64,7 +64,7 @@ func TestNameMatcher(t *testing.T) {
 	}
 }
 
-// TestNamesOfGreatestLength compiles the names whose automata are the largest.
+// TestNamesOfGreatestLength compiles the names with the largest automata.
 func TestNamesOfGreatestLength(t *testing.T) {
 	for _, c := range []string{"k", ".", "s."} {
 		name := strings.Repeat(c, maxNameLen/len(c))
@@ -78,8 +78,8 @@ func TestNamesOfGreatestLength(t *testing.T) {
 	}
 }
 
-// reference returns an expression that matches similar names, decoded, with each byte as the
-// character of that number.
+// reference returns an expression that matches the names that are similar to name. Each byte of a
+// decoded name is the character with the number of that byte.
 func reference(name string) *regexp.Regexp {
 	ascii := strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 	letters := "0-9A-Za-z"
@@ -103,10 +103,10 @@ func reference(name string) *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`(?s)\A%s%s[^%s]*(?:\z|[\x00\[\]])`, before, &spelled, word))
 }
 
-// escaped finds what stands for another byte.
+// escaped matches %XX.
 var escaped = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
-// decodedName returns what a name decodes to. It keeps each % that begins no %XX.
+// decodedName decodes a name. It keeps each % that does not begin a %XX.
 func decodedName(name string, query bool) string {
 	if query {
 		name = strings.ReplaceAll(name, "+", " ")
@@ -117,7 +117,7 @@ func decodedName(name string, query bool) string {
 	})
 }
 
-// characters returns the characters with the numbers of the bytes in s.
+// characters returns a text in which each byte of s is the character with the number of that byte.
 func characters(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -126,7 +126,7 @@ func characters(s string) string {
 	return b.String()
 }
 
-// FuzzNameMatcher compares matchers with an expression that says the same.
+// FuzzNameMatcher compares a matcher with the expression for its name.
 func FuzzNameMatcher(f *testing.F) {
 	for _, name := range []string{"key", "session_id", "_key", "$filter", ".", "x.y", "ключ", "straße", "[a]", "K", "ſ"} {
 		for _, field := range []string{

@@ -15,18 +15,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
 )
 
-// Presence is whether a request has a value that all programs read alike. The presence of
-// several values is the greatest of theirs.
+// Presence says whether a request has a value that all programs read alike. The presence of several
+// values is the highest presence of them.
 type Presence uint8
 
 const (
 	Present         Presence = iota
-	Missing                  // the placeholder expands to nothing
-	AmbiguousCookie          // browsers may send it, so callers should not reject it
-	Ambiguous                // a header or query parameter that occurs twice or has no single reading
+	Missing                  // the value is empty
+	AmbiguousCookie          // browsers may send such a cookie, so callers should not reject it
+	Ambiguous                // a header or query parameter that occurs twice, or that programs read differently
 )
 
-// String returns how operators read a presence.
+// String returns the word that operators read for p.
 func (p Presence) String() string {
 	switch p {
 	case Present:
@@ -37,20 +37,20 @@ func (p Presence) String() string {
 	return "ambiguous"
 }
 
-// ErrUnset is the error of placeholders that expand to nothing when the configuration loads. They
-// would make all keys missing or equal.
+// ErrUnset says that a placeholder is empty when the configuration loads. It would make all keys
+// missing or equal.
 var ErrUnset = errors.New("is empty when the configuration loads: use one that has a value")
 
 // A Placeholder reads one placeholder from requests.
 type Placeholder struct {
 	Name    string // without braces
-	Trusted bool   // even if clients control it
-	Global  bool   // its value is the same for all requests
+	Trusted bool   // accept a value that clients control
+	Global  bool   // all requests have one value
 	read    reader
 }
 
-// ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It
-// refuses those whose values clients control, unless they are trusted.
+// ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It returns an
+// error if clients control the value of the placeholder, unless trusted is true.
 func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	parts, err := split(text)
 	if err != nil {
@@ -89,16 +89,16 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	return p, nil
 }
 
-// Value returns the value of the placeholder in r. It is empty unless it is Present.
+// Value returns the value of the placeholder in r. The value is "" unless its presence is Present.
 func (p *Placeholder) Value(r *http.Request, repl *caddy.Replacer) (string, Presence) {
 	return p.read(r, repl)
 }
 
-// A reader reads the value of one placeholder. The value is empty unless it is Present.
+// A reader reads the value of one placeholder. The value is "" unless its presence is Present.
 type reader func(r *http.Request, repl *caddy.Replacer) (string, Presence)
 
-// trim removes spaces and tabs around a value. HTTP/2 and HTTP/3 deliver them, but a proxy removes
-// them, so an upstream does not see them.
+// trim removes spaces and tabs around a value. HTTP/2 and HTTP/3 deliver them, but a proxy removes them
+// before the upstream sees the value.
 func trim(value string) (string, Presence) {
 	if value != "" && (isSpace(value[0]) || isSpace(value[len(value)-1])) {
 		value = strings.Trim(value, " \t")
@@ -111,7 +111,7 @@ func trim(value string) (string, Presence) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
 
-// The names and name prefixes of Caddy's placeholders that have their own readers.
+// These are the names and prefixes of names of Caddy's placeholders that have readers of their own.
 const (
 	headerPrefix    = "http.request.header."
 	queryPrefix     = "http.request.uri.query."
@@ -124,11 +124,11 @@ const (
 	remoteHostName = "http.request.remote.host"
 )
 
-// newReader returns the reader of a placeholder. The common ones bypass the replacer, which
-// compares each name with those of all its providers first.
+// newReader returns the reader of the placeholder called name. Common placeholders are read without the
+// replacer, because it first compares a name with the names of all its providers.
 func newReader(name string) reader {
 	switch name {
-	case "http.request.method": // many servers ignore its case
+	case "http.request.method": // many servers ignore the case of a method
 		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(httpmethod.Of(r)) }
 	case "http.request.uri.path":
 		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) { return trim(cmp.Or(r.URL.Path, "/")) }
@@ -164,7 +164,7 @@ func varReader(name string) reader {
 	}
 }
 
-// replacerReader returns a reader of what Caddy's replacer returns.
+// replacerReader returns a reader that asks Caddy's replacer.
 func replacerReader(name string) reader {
 	return func(_ *http.Request, repl *caddy.Replacer) (string, Presence) {
 		value, _ := repl.GetString(name)
@@ -172,12 +172,12 @@ func replacerReader(name string) reader {
 	}
 }
 
-// lenientReader returns the reader of a placeholder in a zone of caddy-ratelimit. Missing values are
-// empty, and ambiguous ones are what the replacer returns.
+// lenientReader returns the reader of a placeholder in a zone of caddy-ratelimit. A missing value is
+// empty, and for an ambiguous value it returns what the replacer returns.
 func lenientReader(name string) reader {
 	replacer := replacerReader(name)
 	read := newReader(name)
-	if isHostHeader(name) { // caddy-ratelimit never finds it
+	if isHostHeader(name) { // caddy-ratelimit does not find the Host header
 		read = replacer
 	}
 	return func(r *http.Request, repl *caddy.Replacer) (string, Presence) {
@@ -189,8 +189,8 @@ func lenientReader(name string) reader {
 	}
 }
 
-// expandGlobal returns the value of a placeholder that is the same for all requests. Times are left
-// to the requests.
+// expandGlobal returns the value of a placeholder that is equal for all requests. global is false for
+// other placeholders, and for times.
 func expandGlobal(name string) (value string, global bool, err error) {
 	if !hasPrefix(name, "env.", "file.", "system.") {
 		return "", false, nil
@@ -202,23 +202,24 @@ func expandGlobal(name string) (value string, global bool, err error) {
 	return value, global, nil
 }
 
-// isAddress reports whether a placeholder expands to the client's address alone.
+// isAddress reports whether a placeholder expands to the client's address and nothing else.
 func isAddress(name string) bool { return name == clientIPName || name == remoteHostName }
 
-// fromAddress reports whether a placeholder expands to something made from the client's address.
+// fromAddress reports whether a placeholder expands to a text that contains the client's address or a
+// part of it.
 func fromAddress(name string) bool {
 	return isAddress(name) || name == remoteName || strings.HasPrefix(name, remoteHostName+"/")
 }
 
-// isHostHeader reports whether a placeholder is the Host header, which net/http removes from the
-// headers.
+// isHostHeader reports whether a placeholder is the Host header. net/http removes that header from the
+// others.
 func isHostHeader(name string) bool {
 	field, ok := strings.CutPrefix(name, headerPrefix)
 	return ok && strings.EqualFold(field, "Host")
 }
 
-// ClientControlled returns the first placeholder in text whose value a client decides, without
-// braces, or "".
+// ClientControlled returns the name, without braces, of the first placeholder in text whose value a
+// client controls. It returns "" if there is none.
 func ClientControlled(text string) string {
 	parts, _ := split(text)
 	for _, p := range parts {
@@ -229,12 +230,13 @@ func ClientControlled(text string) string {
 	return ""
 }
 
-// clientControlled reports whether a client decides the value of a placeholder. Values from other
-// modules ({http.auth.*}, {http.vars.*}) are theirs. Of a request, only the connection and what the
-// server adds are not the client's. Placeholders of later Caddy versions count as the client's.
+// clientControlled reports whether a client controls the value of a placeholder. A client controls
+// everything in a request except the connection and what the server adds. Placeholders of later
+// versions of Caddy count as controlled. Values of other modules ({http.auth.*}, {http.vars.*}) do not:
+// those modules answer for them.
 func clientControlled(name string) bool {
 	if hasPrefix(name, "http.regexp.", "http.matchers.") {
-		return true // cut out of the path or a header
+		return true // a part of the path or of a header
 	}
 	part, ok := strings.CutPrefix(name, "http.request.")
 	return ok && !hasPrefix(part, "local", "remote", "scheme", "duration", "uuid", "tls.client.")

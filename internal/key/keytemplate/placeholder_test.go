@@ -8,7 +8,7 @@ import (
 func TestPlaceholderValue(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST", "gold")
 	for _, tc := range []struct {
-		placeholder, value string // an empty value is a missing one
+		placeholder, value string // value is "" if it is missing
 	}{
 		{"{http.request.header.x-tier}", "silver"},
 		{"{http.request.header.X-Cost}", ""},

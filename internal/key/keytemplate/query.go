@@ -7,13 +7,13 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// maxParameters is how many query parameters or cookies every server reads. Of more, some read none
-// and some the first.
+// maxParameters is the highest number of query parameters or cookies that all servers read. If there
+// are more, some servers read none of them, and some only the first ones.
 const maxParameters = 1000
 
-// queryReader returns a reader of the query parameter name. It is ambiguous where servers disagree:
-// some split at `;`, keep the first of two values, or read a similar name as this one. What follows
-// a `#` or a space may be lost on the way.
+// queryReader returns a reader of the query parameter name. The parameter is ambiguous if servers read
+// it differently: some split at `;`, some keep the first of two values, and some read a similar name as
+// this name. A proxy may cut off the query at a `#` or a space.
 func queryReader(name string) reader {
 	m := newNameMatcher(name, true)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
@@ -29,7 +29,8 @@ func queryReader(name string) reader {
 	}
 }
 
-// findParameter returns the value of the parameter of m in a query, as the client writes it.
+// findParameter returns the value of the parameter that m matches, as the client has written it in a
+// query.
 func findParameter(query string, m *nameMatcher) (value string, presence Presence) {
 	found, from := false, 0
 	for i := 0; i <= len(query); i++ {
@@ -55,8 +56,9 @@ func findParameter(query string, m *nameMatcher) (value string, presence Presenc
 	return value, Present
 }
 
-// PlainQuery returns a query without the mistakes for which Caddy reads nothing of it: parameters
-// end at semicolons, and what escapes nothing is a percent sign. It reports whether there are any.
+// PlainQuery returns a query without the two mistakes that keep Caddy from reading a query: it turns
+// semicolons into ampersands, and a percent sign that begins no %XX into %25. differs says that the query
+// had such a mistake.
 func PlainQuery(query string) (plain string, differs bool) {
 	var b []byte
 	from := 0
@@ -81,7 +83,7 @@ func PlainQuery(query string) (plain string, differs bool) {
 	return string(append(b, query[from:]...)), true
 }
 
-// parts returns how many parts of s end with a separator or the end.
+// parts returns the number of parts of s that end with a separator or with the end of s.
 func parts(s, separator string) int {
 	if s == "" {
 		return 0

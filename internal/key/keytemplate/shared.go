@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// shared are placeholders, and prefixes of their names, whose value says nothing about who sends a
-// request: what it asks for, of which server, and when.
+// shared are names, and prefixes of names, of placeholders that say nothing about the sender of a
+// request. They say what the request asks for, of which server, and when.
 var shared = []string{
 	"http.request.host", "http.request.local", "http.request.method", "http.request.orig_method",
 	"http.request.orig_uri.path", "http.request.port", "http.request.proto", "http.request.scheme",
@@ -14,15 +14,15 @@ var shared = []string{
 	"http.request.tls.server_name", "http.request.tls.version", "http.request.uri.path", "time.",
 }
 
-// IsShared reports whether all clients that ask for the same have the same key: the template has no
-// placeholder that says who the client is.
+// IsShared reports whether no placeholder of the template says who the client is. All clients that send
+// equal requests then have one key.
 func (t *Template) IsShared() bool {
 	return !slices.ContainsFunc(t.names, func(name string) bool { return !hasPrefix(name, shared...) && !isHostHeader(name) })
 }
 
-// AppendClient appends what stands for a client with an address beside a key of the template: no
-// key begins as it does.
+// AppendClient appends a text that stands for the client with the address addr. No key of a template
+// begins like this text.
 func (t *Template) AppendClient(dst []byte, addr netip.Addr) []byte {
-	p, _ := addr.Prefix(t.bits(addr)) // which the options bound
+	p, _ := addr.Prefix(t.bits(addr)) // Options bound bits
 	return appendPrefix(append(dst, spaceClient), p)
 }

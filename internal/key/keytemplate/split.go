@@ -8,13 +8,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/placeholder"
 )
 
-// split cuts raw into texts and placeholders where Caddy's replacer does: `\{` and `\}` are braces,
-// a `}` without a `{` is a brace, and expanded values are not expanded again. It refuses typing
-// errors that the replacer leaves in the text or expands to nothing.
+// split splits raw into texts and placeholders in the same places as Caddy's replacer: `\{` and `\}`
+// are braces, and so is a `}` without a `{`. It returns an error for typing errors that the replacer
+// would leave in the text or expand to nothing.
 func split(raw string) ([]part, error) {
 	var parts []part
 	var text strings.Builder
-	from := 0 // what is before from is in parts or text
+	from := 0 // raw[:from] is already in parts or text
 	for i := 0; i < len(raw); i++ {
 		if (raw[i] == '{' || raw[i] == '}') && i > 0 && raw[i-1] == '\\' {
 			text.WriteString(raw[from : i-1])
@@ -40,8 +40,9 @@ func split(raw string) ([]part, error) {
 	return slices.DeleteFunc(parts, func(p part) bool { return p.text == "" && p.name == "" }), nil
 }
 
-// closingBrace returns the index of the brace that closes the placeholder at open, or -1. As in the
-// replacer, a brace after a backslash does not close it, except at the end of raw.
+// closingBrace returns the index of the brace that closes the placeholder at open, or -1 if no brace
+// does. As in the replacer, a brace after a backslash does not close a placeholder, except at the end
+// of raw.
 func closingBrace(raw string, open int) int {
 	for end := open + 1; end < len(raw); end++ {
 		if raw[end] == '}' && (raw[end-1] != '\\' || end == len(raw)-1) {
@@ -51,7 +52,8 @@ func closingBrace(raw string, open int) int {
 	return -1
 }
 
-// checkName refuses names that the replacer expands to nothing because no placeholder has them.
+// checkName returns an error if no placeholder can have this name, because the replacer would expand it
+// to nothing.
 func checkName(name string) error {
 	switch trimmed := strings.TrimSpace(name); {
 	case trimmed == "":

@@ -8,12 +8,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
-// TextOf returns the text of a key that the template made, as Text returned it for the requests. It
-// returns false for a digest, whose text is not known, and for a key of another template.
+// TextOf returns the text of a key that the template made, as Text returns it for requests with that
+// key. It returns false for a digest, whose text is unknown, and for a key of another template.
 //
-// KeyOf returns the key again, with exceptions that a caller must look for. It refuses a text that
-// can be split in several ways. Clients may send a value that looks like a masked address, such as
-// 192.0.2.0/24, and lenient templates may have values with spaces around them.
+// KeyOf returns the key of that text, but callers must check for three exceptions. KeyOf returns an
+// error if the text can be split in several ways. A client may have sent a value that looks like a
+// masked address, such as 192.0.2.0/24. A lenient template may have values with spaces around them.
 func (t *Template) TextOf(key []byte) (text string, ok bool) {
 	if len(key) == 0 || len(key) > maxKeyLen || key[0] != t.space {
 		return "", false
@@ -32,20 +32,20 @@ func (t *Template) TextOf(key []byte) (text string, ok bool) {
 	return b.String(), len(key) == 0
 }
 
-// IsAddress reports whether a key that the template made is the address of a client and nothing
-// else.
+// IsAddress reports whether a key that the template made consists of the address of a client.
 func (t *Template) IsAddress(key []byte) bool {
 	return len(t.names) == 1 && len(key) > 1 && key[0] == t.space && key[1] == kindAddress
 }
 
-// IsDigest reports whether a key is the digest of a longer one.
+// IsDigest reports whether key is the digest of a longer key.
 func IsDigest(key []byte) bool { return len(key) == digestLen && key[0] == spaceDigest }
 
-// IsSubstitute reports whether a key counts requests whose own key is missing. Those that are
-// digests cannot be told from others.
+// IsSubstitute reports whether key counts requests whose own key is missing. It returns false for the
+// digest of such a key.
 func IsSubstitute(key []byte) bool { return len(key) > 0 && key[0] == spaceSubstitute }
 
-// cutValue returns the text of the value of p, with which key begins, and the rest of key.
+// cutValue returns the text of the value with which key begins, which is a value of p. rest is the rest
+// of key.
 func (t *Template) cutValue(p *part, key []byte) (text string, rest []byte, ok bool) {
 	masked, value := false, []byte(nil)
 	if len(t.names) == 1 {
@@ -67,7 +67,7 @@ func (t *Template) cutValue(p *part, key []byte) (text string, rest []byte, ok b
 	return ipset.Format(prefix), rest, ok && p.mask && t.bits(prefix.Addr()) == prefix.Bits()
 }
 
-// prefixIn returns the prefix that appendPrefix has written.
+// prefixIn decodes what appendPrefix has appended.
 func prefixIn(encoded []byte) (netip.Prefix, bool) {
 	if len(encoded) == 0 {
 		return netip.Prefix{}, false

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A key that a request did not make has no text, whatever its bytes are.
+// A key that no request can have has no text.
 func TestTextOfRefuses(t *testing.T) {
 	substitute := masked
 	substitute.Substitute = true
@@ -20,12 +20,12 @@ func TestTextOfRefuses(t *testing.T) {
 		{"static", "k", substitute},
 		{"{header.X-Api-Key}", "k", masked},
 		{"{header.X-Api-Key}", "kxa", masked},
-		{"{header.X-Api-Key}", "ka\xe0\xc0\x00\x02\x01", masked}, // an address where none is masked
+		{"{header.X-Api-Key}", "ka\xe0\xc0\x00\x02\x01", masked}, // a masked address, but the template masks none
 		{"{header.X-Api-Key}", "d" + strings.Repeat("x", 32), masked},
 		{"{client_ip}", "ka", masked},
 		{"{client_ip}", "ka\xe0\xc0\x00\x02", masked},
 		{"{client_ip}", "ka\xff\xc0\x00\x02\x01", masked},
-		{"{client_ip}", "ka\xd8\xc0\x00\x02", masked}, // of /24, where addresses count by /32
+		{"{client_ip}", "ka\xd8\xc0\x00\x02", masked}, // a prefix of 24 bits, but addresses count by 32
 		{"{client_ip}", "ka\x81", masked},
 		{"{client_ip}{host}", "k", masked},
 		{"{client_ip}{host}", "k\x02", masked},
@@ -38,7 +38,7 @@ func TestTextOfRefuses(t *testing.T) {
 	}
 }
 
-// What is in no text is found out by its first byte.
+// IsDigest and IsSubstitute look at the first byte of a key, which its text does not show.
 func TestKindsOfKeys(t *testing.T) {
 	substitute := masked
 	substitute.Substitute = true
@@ -59,8 +59,8 @@ func TestKindsOfKeys(t *testing.T) {
 	}
 }
 
-// FuzzTextOf gives keys that a store may have for any reason. Those that have a text are the key of
-// it, if it has one at all.
+// FuzzTextOf passes any bytes as a key, as a store may have them. If the bytes have a text, and KeyOf
+// returns a key for that text, then that key has a text, too.
 func FuzzTextOf(f *testing.F) {
 	for _, key := range []string{
 		"k", "ktsk_1", "ka\xe0\xc0\x00\x02\x01", "ka\x40\x20\x01\x0d\xb8\x00\x00\x00\x00", "k\x06a|b\x0b\xe0\xc0\x00\x02\x01",

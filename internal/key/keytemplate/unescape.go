@@ -2,9 +2,9 @@ package keytemplate
 
 import "strings"
 
-// unescape decodes each %XX in s, and in a query each + as a space. ok is false if a % begins no
-// %XX. A query has no single reading then, and decoded is empty; elsewhere it keeps such a %.
-// unescape allocates only if it decodes something.
+// unescape decodes each %XX in s, and each + as a space if s is in a query. ok is false if a % begins
+// no %XX. Servers read such a query differently, so decoded is then empty. Elsewhere, unescape keeps
+// such a %. It allocates only if it decodes something.
 func unescape(s string, query bool) (decoded string, ok bool) {
 	if strings.IndexByte(s, '%') < 0 && !(query && strings.IndexByte(s, '+') >= 0) {
 		return s, true
@@ -40,8 +40,8 @@ func unescape(s string, query bool) (decoded string, ok bool) {
 	return b.String(), ok
 }
 
-// decode decodes the %XX or + that begins s, and returns how many bytes it has. A % that begins no
-// %XX is a %.
+// decode decodes the %XX or + with which s begins. n is the number of bytes that it has read. A % that
+// begins no %XX stands for itself.
 func decode(s string) (c byte, n int) {
 	if s[0] == '+' {
 		return ' ', 1
@@ -54,7 +54,7 @@ func decode(s string) (c byte, n int) {
 	return '%', 1
 }
 
-// hexDigits has the values of hexadecimal digits, and 16 for other bytes.
+// hexDigits maps hexadecimal digits to their values, and other bytes to 16.
 var hexDigits = func() (values [256]byte) {
 	for c := range values {
 		values[c] = 16

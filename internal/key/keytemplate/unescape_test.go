@@ -31,7 +31,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// FuzzUnescape compares unescape with net/url, which decodes a text as a whole or not at all.
+// FuzzUnescape compares unescape with net/url, which decodes either all of a text or nothing.
 func FuzzUnescape(f *testing.F) {
 	f.Add("%41+%4")
 	f.Add("a+b%20%zz")

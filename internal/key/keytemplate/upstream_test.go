@@ -7,17 +7,19 @@ import (
 	"testing"
 )
 
-// upstreamNames are names that parsers of upstreams read as a key. make upstreams writes them.
+// upstreamNames are names that the parsers of some upstreams read as a key. `make upstreams` writes
+// this file.
 //
 //go:embed testdata/upstream_names.txt
 var upstreamNames string
 
-// upstreamValues are values that parsers of upstreams read as another value of a key.
+// upstreamValues are values that the parsers of some upstreams read as another value. `make upstreams`
+// writes this file.
 //
 //go:embed testdata/upstream_values.txt
 var upstreamValues string
 
-// No name that some upstream reads as the key escapes it: neither instead of the key nor beside it.
+// A name that some upstream reads as the key is found or ambiguous, alone and beside the key.
 func TestUpstreamNames(t *testing.T) {
 	names := 0
 	for line := range strings.Lines(upstreamNames) {
@@ -52,7 +54,7 @@ func TestUpstreamNames(t *testing.T) {
 	}
 }
 
-// No value that some upstream reads as another one escapes the count of that.
+// A value that some upstream reads as another value counts as that other value, or is ambiguous.
 func TestUpstreamValues(t *testing.T) {
 	values, readers := 0, make(map[string]bool)
 	for line := range strings.Lines(upstreamValues) {
@@ -91,7 +93,7 @@ func TestUpstreamValues(t *testing.T) {
 	}
 }
 
-// unquoted returns the quoted text with which s begins, and what follows.
+// unquoted returns the quoted text with which s begins, without its quotes, and the rest of s.
 func unquoted(t *testing.T, s string) (text, rest string) {
 	t.Helper()
 	quoted, err := strconv.QuotedPrefix(s)

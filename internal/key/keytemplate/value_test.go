@@ -15,7 +15,7 @@ func TestPlainValues(t *testing.T) {
 		{" sk_1\t", false, "sk_1", Present},
 		{"a\tb c", false, "a\tb c", Present},
 		{"Zo\u00eb", false, "Zo\u00eb", Present},
-		{"andr\u00e0", false, "andr\u00e0", Present}, // in UTF-8 it ends with the byte 0xA0
+		{"andr\u00e0", false, "andr\u00e0", Present}, // the last byte of its UTF-8 is 0xA0
 		{"\u0420", false, "\u0420", Present},
 		{"\u2026", false, "\u2026", Present},
 		{"jos\xe9", false, "jos\xe9", Present},
@@ -47,7 +47,7 @@ func TestPlainValues(t *testing.T) {
 	}
 }
 
-// A plain value costs nothing but a look at its ends.
+// plain does not allocate.
 func TestPlainValuesDoNotAlloc(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { plain("sk_live_0123456789", true); plain("andr\u00e0", false) }); n != 0 {
 		t.Errorf("a plain value makes %v allocations, want 0", n)

@@ -4,7 +4,7 @@ package keytemplate
 
 import "testing"
 
-// However a client spells a key, a few allocations decode it.
+// Reading a key takes a few allocations at most, however a client writes it.
 func TestWorstHeadersAllocate(t *testing.T) {
 	requestsOf(t, 16<<10, func(name string, appendKey func()) {
 		if got := testing.AllocsPerRun(10, appendKey); got > 6 {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A worstCase is a kind of key, what a client writes for it, and what is known to cost the most.
+// A worstCase is a kind of key, a function that writes it to a request, and the texts that are known to
+// cost most.
 type worstCase struct {
 	name     string
 	template string
@@ -48,10 +49,10 @@ var worstCases = []worstCase{
 	{"path", "{http.request.uri.path}", defaults, func(r *http.Request, text string) { r.URL.Path = text }, "/v1/items", []string{"/", " "}},
 }
 
-// repeat returns a pattern repeated to n bytes.
+// repeat returns pattern, repeated and cut to n bytes.
 func repeat(pattern string, n int) string { return strings.Repeat(pattern, n/len(pattern)+1)[:n] }
 
-// requestsOf calls f for the requests of each worst case with n bytes.
+// requestsOf calls f for each text of each worst case. The texts have n bytes.
 func requestsOf(tb testing.TB, n int, f func(name string, appendKey func())) {
 	for _, c := range worstCases {
 		tmpl := mustTemplate(tb, c.template, c.options)
@@ -68,8 +69,8 @@ func requestsOf(tb testing.TB, n int, f func(name string, appendKey func())) {
 	}
 }
 
-// What a client writes is read in linear time. A megabyte takes milliseconds, and would take
-// minutes in quadratic time.
+// Append takes time linear in the length of what a client writes: milliseconds for a megabyte. In
+// quadratic time, a megabyte would take minutes.
 func TestWorstHeadersTakeLinearTime(t *testing.T) {
 	requestsOf(t, 1<<20, func(name string, appendKey func()) {
 		done := make(chan struct{})
@@ -96,8 +97,8 @@ func BenchmarkWorstHeader(b *testing.B) {
 	})
 }
 
-// BenchmarkFloor is what a reader of a header costs at least, however it is written: it looks at
-// each byte once, and a long value is counted by its digest.
+// BenchmarkFloor measures the least cost of a reader of a header: it looks at each byte once, and makes
+// the digest of a long value.
 func BenchmarkFloor(b *testing.B) {
 	text := repeat("k=,", 16<<10)
 	b.Run("bytes", func(b *testing.B) {

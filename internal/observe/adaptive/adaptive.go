@@ -1,24 +1,24 @@
-// Package adaptive finds out how many requests an upstream can work on at once, and rejects those
-// above that number. It is for what has no limit that anyone could write down.
+// Package adaptive learns how many requests an upstream can work on at once, and rejects requests above
+// that number. It is for upstreams whose limit nobody can write down.
 //
 // # Two limits
 //
-// The number in force is the lower of two. One is learned: it falls when latencies rise above what
-// they usually are, and rises while they do not, by the adaptive limiter of failsafe-go. Alone, that
-// takes the latency of a long incident for the usual one after some minutes, and sheds nothing any
-// more. So there is a guard beside it, which knows no usual latency: it shrinks while the median of
-// the latencies is above the highest one that operators accept (guard.go). Responses that are slower
-// than that teach the learned limit nothing.
+// The limit in force is the lower of two limits. The adaptive limiter of failsafe-go learns the first
+// one: that limit falls when latencies rise above their usual level, and rises while they do not.
+// Alone, it takes the latency of a long incident for the usual one after some minutes, and then rejects
+// nothing. So there is a second limit, the guard, which knows no usual latency: it shrinks while the
+// median latency is above the highest latency that operators accept (guard.go). Responses that are
+// slower than that highest latency are kept from the learned limit.
 //
 // # Keys
 //
-// Keys above their fair share are rejected first (shares.go).
+// Requests of keys above their fair share are rejected first (shares.go).
 //
 // # What is measured
 //
-// A request is in flight until its response has ended. Its latency is the time until the response
-// starts, from when its body was read: clients that send or read slowly do not make an upstream look
-// slow. Fast failures are no latencies, because they would make a broken upstream look quick.
+// A request is in flight until its response has ended. Its latency is the time from the end of its body
+// to the start of its response, so clients that send or read slowly do not make an upstream look slow.
+// Fast failures are not measured, because they would make a broken upstream look quick.
 package adaptive
 
 import (
@@ -31,16 +31,16 @@ import (
 
 // Settings are what operators set.
 type Settings struct {
-	MaxLatency time.Duration // the median latency from which on the limit shrinks
+	MaxLatency time.Duration // the limit shrinks while the median latency is this high or higher
 	Min, Max   int           // bounds of the limit
 }
 
 const (
-	// headroom is how many times the number of requests in flight the learned limit may be, and
-	// unlearned what it may be in any case: few requests in flight are no reason to reject a burst.
+	// The learned limit is at most headroom times the number of requests in flight, or unlearned if
+	// that is more: few requests in flight are no reason to reject a burst.
 	headroom, unlearned = 5, 100
 
-	// remembers is how long the most requests in flight count for headroom.
+	// remembers is the time over which the highest number of requests in flight counts for headroom.
 	remembers = 10 * time.Minute
 )
 
@@ -55,7 +55,7 @@ type Limiter struct {
 	shares shares
 }
 
-// New returns a limiter that begins with the highest limit.
+// New returns a limiter whose limit is the highest one at first.
 func New(s Settings) *Limiter {
 	learned := adaptivelimiter.NewBuilder[any]().
 		WithLimits(uint(s.Min), uint(s.Max), uint(s.Max)).
@@ -68,7 +68,7 @@ func New(s Settings) *Limiter {
 // Settings returns the settings of l.
 func (l *Limiter) Settings() Settings { return l.settings }
 
-// Limit returns how many requests may be in flight.
+// Limit returns the number of requests that may be in flight.
 func (l *Limiter) Limit() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,15 +77,15 @@ func (l *Limiter) Limit() int {
 
 func (l *Limiter) limitLocked() int { return min(int(l.guard.limit), l.learned.Limit()) }
 
-// InFlight returns how many requests are in flight.
+// InFlight returns the number of requests in flight.
 func (l *Limiter) InFlight() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.shares.inFlight
 }
 
-// Acquire reports whether one more request of a key may be in flight. If it may, or if that is not
-// enforced, it returns the permit of the request.
+// Acquire reports whether the limit admits one more request of a key. It returns a permit if the limit
+// admits the request, or if enforced is false.
 func (l *Limiter) Acquire(key []byte, enforced bool) (p *Permit, ok bool) {
 	hash := maphash.Bytes(l.seed, key)
 	l.mu.Lock()

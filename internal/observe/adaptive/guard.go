@@ -6,45 +6,45 @@ import (
 )
 
 const (
-	// window is how long responses are looked at before the guard changes its limit.
+	// window is the time over which the guard collects responses before it changes its limit.
 	window = 500 * time.Millisecond
 
-	// fewest is how many responses a window has, unless it is four times as long.
+	// fewest is the least number of responses in a window. A window that has fewer goes on until it is
+	// four times as long.
 	fewest = 10
 
-	// margin is how much of the highest latency the guard aims at.
+	// margin is the fraction of the highest latency that the guard aims at.
 	margin = 0.9
 )
 
-// A guard bounds the limit by the latency of responses: a pure calculator. While the median is not
-// below the highest latency, the limit shrinks. Below, it grows until nothing is left of the bound.
+// A guard computes a limit from the latency of responses. While the median latency is at or above the
+// highest latency, the limit shrinks. While it is below, the limit grows up to most.
 //
-// The limit aims at the number of requests that the upstream answers within the highest latency, by
-// Little's law: the responses per second times that latency. So it takes one step from a queue of
-// thousands to the right size. What the latency was before an incident has no part in it, so a long
-// incident does not become the usual state.
+// The limit aims at the number of requests that the upstream answers within the highest latency. By
+// Little's law, that is the responses per second times the highest latency. So one step leads from a
+// queue of thousands to the right size. The guard does not use latencies from before an incident, so a
+// long incident does not become the usual state.
 type guard struct {
 	highest        time.Duration
 	least, most    float64 // bounds of the limit
 	limit          float64
-	began          time.Time          // the window
-	latencies      [128]time.Duration // of the last responses in the window
-	samples, ended int                // of them all, and those that have ended with a response
-	peak           int                // the most requests in flight in the window
+	began          time.Time          // the instant at which the window began
+	latencies      [128]time.Duration // the newest latencies of the window, in a ring
+	samples, ended int                // number of latencies in the window, and how many of them ended with a response
+	peak           int                // the highest number of requests in flight in the window
 }
 
 func newGuard(s Settings) guard {
 	return guard{highest: s.MaxLatency, least: float64(s.Min), most: float64(s.Max), limit: float64(s.Max)}
 }
 
-// noteInFlight notes how many requests are in flight.
 func (g *guard) noteInFlight(n int) { g.peak = max(g.peak, n) }
 
-// add adds a latency, at the instant at which it is known. answered is false if the client went away
-// before the response. inFlight is the number of requests in flight.
+// add adds a latency at now, the instant at which the latency is known. answered is false if the client
+// left before the response. inFlight is the number of requests in flight.
 func (g *guard) add(now time.Time, latency time.Duration, answered bool, inFlight int) {
 	if g.samples == 0 && now.Sub(g.began) > window {
-		g.began = now // after a pause
+		g.began = now // no request came for a while
 	}
 	g.latencies[g.samples%len(g.latencies)] = latency
 	g.samples++
@@ -59,7 +59,7 @@ func (g *guard) add(now time.Time, latency time.Duration, answered bool, inFligh
 	g.began, g.samples, g.ended, g.peak = now, 0, 0, inFlight
 }
 
-// adjust changes the limit by the responses of a window that has lasted so long.
+// adjust changes the limit by the latencies of a window that has lasted this long.
 func (g *guard) adjust(lasted time.Duration) {
 	known := slices.Clone(g.latencies[:min(g.samples, len(g.latencies))])
 	slices.Sort(known)

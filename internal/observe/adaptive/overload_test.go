@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// An upstream works on some requests at once, oldest first. It does not notice that a client has gone.
+// An upstream works on some requests at once, the oldest first. It does not notice that a client has
+// left.
 type upstream struct {
 	workers chan struct{}
 	mu      sync.Mutex
@@ -57,8 +58,8 @@ type load struct {
 // counts are what became of requests.
 type counts struct{ sent, good, late, rejected int }
 
-// run sends the loads for a time, through l unless that is nil, and returns what became of the
-// requests of each.
+// run sends the requests of the loads for a time, through l unless l is nil. It returns the counts of
+// each load.
 func run(u *upstream, l *Limiter, lasts time.Duration, loads ...load) []counts {
 	all := make([]counts, len(loads))
 	var mu sync.Mutex
@@ -107,14 +108,14 @@ func run(u *upstream, l *Limiter, lasts time.Duration, loads ...load) []counts {
 
 var settings = Settings{MaxLatency: 500 * time.Millisecond, Min: 10, Max: 1000}
 
-// end has the requests that are left in the upstream end.
+// end ends the requests that are still in the upstream.
 func (u *upstream) end() {
 	close(u.closed)
 	time.Sleep(time.Minute)
 }
 
-// TestOverload offers 300 requests per second to an upstream that answers 100, from clients that leave
-// after a second, and the same without the limiter.
+// TestOverload offers 300 requests per second to an upstream that can answer 100, from clients that
+// leave after a second: first with a limiter, then without one.
 func TestOverload(t *testing.T) {
 	const lasts = 20 * time.Second
 	offered := load{"k", 300, time.Second}
@@ -145,8 +146,9 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// TestLongIncident has an upstream need 200 ms in place of 10 ms for ten minutes. The limiter sheds to
-// the end, and admits all requests 10 s later. Without the guard it sheds nothing.
+// TestLongIncident has an upstream need 200 ms in place of 10 ms for ten minutes. With the guard, the
+// limiter rejects requests until the incident ends, and admits all requests again from 10 s after its
+// end. With a guard that never acts, the limiter rejects nothing.
 func TestLongIncident(t *testing.T) {
 	for _, test := range []struct {
 		maxLatency time.Duration
@@ -176,8 +178,8 @@ func TestLongIncident(t *testing.T) {
 	}
 }
 
-// TestFairShares has a key that sends more than the upstream can answer, and twenty that send a few
-// requests.
+// TestFairShares has one key that sends more requests than the upstream can answer, and twenty keys
+// that send a few.
 func TestFairShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, l := newUpstream(10, 100*time.Millisecond), New(settings)

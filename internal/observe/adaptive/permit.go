@@ -8,22 +8,22 @@ import (
 	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
 )
 
-// A Permit is held by a request in flight. It is to be released.
+// A Permit is held by a request in flight. The request must release it.
 type Permit struct {
 	limiter *Limiter
 	key     uint64
 
 	mu       sync.Mutex
-	since    time.Time              // what is measured began; zero if nothing is measured
-	sample   adaptivelimiter.Permit // for the learned limit; nil if there is none
-	started  bool                   // nothing is measured any more
+	since    time.Time              // the instant from which the latency counts; zero while nothing is measured
+	sample   adaptivelimiter.Permit // for the learned limit; nil if this request is no sample for it
+	started  bool                   // the response has started, so nothing is measured any more
 	released bool
 
-	idle      int  // how many of its reads and writes wait for the client
-	uncounted bool // it is not in flight meanwhile
+	idle      int  // number of reads and writes that wait for the client
+	uncounted bool // the request is not counted among those in flight
 }
 
-// Begin begins to measure the latency: the request goes to the upstream.
+// Begin begins to measure the latency, as the request goes to the upstream.
 func (p *Permit) Begin(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,11 +32,11 @@ func (p *Permit) Begin(now time.Time) {
 
 func (p *Permit) measureLocked(now time.Time) {
 	p.since = now
-	p.sample, _ = p.limiter.learned.TryAcquirePermit() // there is none while the limit falls
+	p.sample, _ = p.limiter.learned.TryAcquirePermit() // nil if the limit has fallen below the requests in flight
 }
 
-// stopLocked ends what is measured, and returns since when. counts says that it is a sample for the
-// learned limit.
+// stopLocked ends the measurement, and returns the instant at which it began. counts says that the
+// latency is a sample for the learned limit.
 func (p *Permit) stopLocked(counts bool) (since time.Time) {
 	since, p.since = p.since, time.Time{}
 	if sample := p.sample; sample != nil {
@@ -50,9 +50,9 @@ func (p *Permit) stopLocked(counts bool) (since time.Time) {
 	return since
 }
 
-// Started notes that the response starts, or ends without having started. isWork says that the
-// upstream has done what it was asked for, answered that the client gets a response. It has an effect
-// once.
+// Started notes that the response starts, or that the request ends without one. isWork says that the
+// upstream has done what it was asked to do. answered says that the client gets a response. Only the
+// first call has an effect.
 func (p *Permit) Started(now time.Time, isWork, answered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *Permit) Started(now time.Time, isWork, answered bool) {
 	l.guard.add(now, latency, answered, l.shares.inFlight)
 }
 
-// Release ends the request. It has an effect once.
+// Release ends the request. Only the first call has an effect.
 func (p *Permit) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,9 @@ func (p *Permit) Release() {
 	p.released = true
 }
 
-// Idle notes that a read or write of the request begins, or ceases, to wait for the client. Meanwhile
-// the upstream does not work, and the request is not in flight. The two may come in another order.
+// Idle notes that a read or write of the request begins to wait for the client, or that it has stopped
+// waiting. Meanwhile the upstream does not work, so the request is not counted among those in flight.
+// Idle(false) may be called before Idle(true).
 func (p *Permit) Idle(idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +97,7 @@ func (p *Permit) Idle(idle bool) {
 	p.countLocked(p.idle <= 0)
 }
 
-// countLocked counts the request among those in flight, or does not.
+// countLocked counts the request among those in flight if counts is true, and takes it out otherwise.
 func (p *Permit) countLocked(counts bool) {
 	if p.released || counts == !p.uncounted {
 		return
@@ -112,8 +113,8 @@ func (p *Permit) countLocked(counts bool) {
 	}
 }
 
-// Body returns the body from which the request is read. The latency counts from its end. If the
-// response starts before that, there is no latency.
+// Body returns a body that replaces b. The latency counts from the end of the body. If the response
+// starts before that end, the latency is not measured.
 func (p *Permit) Body(b io.ReadCloser) io.ReadCloser {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +122,7 @@ func (p *Permit) Body(b io.ReadCloser) io.ReadCloser {
 	return &body{ReadCloser: b, permit: p}
 }
 
-// A body has the latency of its request begin when it was read.
+// A body begins to measure the latency of its request at the end of the body.
 type body struct {
 	io.ReadCloser
 	permit *Permit
@@ -138,7 +139,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// uploaded notes that the body was read, whole or not.
+// uploaded notes that the body has ended. whole is false if an error has ended it.
 func (p *Permit) uploaded(now time.Time, whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

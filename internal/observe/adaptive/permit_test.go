@@ -51,8 +51,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// upload returns a request whose body takes so long and ends with an error. Its response starts 20 ms
-// later.
+// upload returns a request whose body ends with an error after this long. Its response starts 20 ms
+// after the body has ended.
 func upload(lasts time.Duration, end error) func(*Permit) {
 	return func(p *Permit) {
 		b := p.Body(io.NopCloser(slowly{lasts, end}))
@@ -73,11 +73,11 @@ func (s slowly) Read([]byte) (int, error) {
 	return 0, s.end
 }
 
-// TestShares has keys ask for requests that all stay in flight, under a limit of 20.
+// TestShares has keys send requests that all stay in flight, under a limit of 20.
 func TestShares(t *testing.T) {
 	for _, test := range []struct{ requests, want string }{
 		{strings.Repeat("a", 25), strings.Repeat("a", 20)},
-		{strings.Repeat("a", 25) + "bbb", strings.Repeat("a", 20) + "bb"}, // a tenth above the limit
+		{strings.Repeat("a", 25) + "bbb", strings.Repeat("a", 20) + "bb"}, // two more than the limit: a tenth of it
 		{strings.Repeat("ab", 15), strings.Repeat("ab", 10)},
 		{strings.Repeat("a", 10) + strings.Repeat("b", 25), strings.Repeat("a", 10) + strings.Repeat("b", 10)},
 		{"abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuv"},
@@ -102,7 +102,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestDryRun has requests admitted above the limit, if it is not enforced.
+// TestDryRun has a limiter give a permit to a request above the limit if the limit is not enforced.
 func TestDryRun(t *testing.T) {
 	l := New(Settings{MaxLatency: time.Second, Min: 1, Max: 1})
 	if _, ok := l.Acquire(nil, false); !ok {

@@ -1,18 +1,18 @@
 package adaptive
 
-// shares are the requests in flight, by key: a pure calculator.
+// shares count the requests in flight by key.
 //
-// The fair share of a key is the limit divided by the number of keys that have requests in flight.
-// What keys do not use of their shares others may use, so nothing is left idle. But a key below its
-// share may also use a tenth above the limit, which no other key may. While such keys do, none above
-// its share gets anything: with each request of theirs that ends, they have less, until all others
-// have what they need, or their share.
+// The fair share of a key is the limit divided by the number of keys that have requests in flight. Keys
+// may use what others leave of their shares, so nothing is left idle. A key below its share may also
+// use a tenth above the limit. A key at or above its share may not: it gets nothing while the others
+// use that tenth. So it loses with each of its requests that ends, until all others have what they
+// need, or their share.
 type shares struct {
 	inFlight int
-	ofKey    map[uint64]int // by the hash of the key; there is no entry for 0
+	ofKey    map[uint64]int // number of requests by the hash of the key; without keys that have none
 }
 
-// admits reports whether one more request of a key may be in flight.
+// admits reports whether one more request of a key may be in flight under a limit.
 func (s *shares) admits(key uint64, limit int) bool {
 	own, keys := s.ofKey[key], len(s.ofKey)
 	if own == 0 {
@@ -24,7 +24,7 @@ func (s *shares) admits(key uint64, limit int) bool {
 	return s.inFlight < limit
 }
 
-// begin counts a request.
+// begin adds a request of a key.
 func (s *shares) begin(key uint64) {
 	if s.ofKey == nil {
 		s.ofKey = make(map[uint64]int)
@@ -33,7 +33,7 @@ func (s *shares) begin(key uint64) {
 	s.ofKey[key]++
 }
 
-// end counts the end of a request.
+// end removes a request of a key.
 func (s *shares) end(key uint64) {
 	s.inFlight--
 	if s.ofKey[key]--; s.ofKey[key] == 0 {

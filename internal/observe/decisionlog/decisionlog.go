@@ -16,7 +16,7 @@ import (
 type Record struct {
 	*api.Decision
 	Node   string
-	Number uint64 // of the recorder's records
+	Number uint64 // position among the records of its recorder, from 1
 }
 
 // An Observer is told what happens to records. Its methods return at once.
@@ -24,27 +24,28 @@ type Observer interface {
 	// LogDecision writes a record to Caddy's log.
 	LogDecision(r *Record)
 
-	// DecisionsRecorded is told how many decisions were recorded and dropped since it was told last.
+	// DecisionsRecorded is told how many decisions were recorded in a sink, and how many were dropped,
+	// since its last call.
 	DecisionsRecorded(to string, recorded, dropped uint64)
 
 	RecordingFailed(to string, err error)
 	RecordingRecovered(to string)
 }
 
-// A Target is what a configuration records, and where to. Nothing has connected to it yet.
+// A Target says which decisions a configuration records, and in which sinks. It has connected to no
+// sink.
 type Target struct {
 	admitted, rejected float64
 	sinks              []opener
 }
 
-// An opener opens a sink. Those with equal keys share a recorder, which outlives
-// configurations.
+// An opener opens a sink. Openers with the same key share one recorder, which outlives a configuration.
 type opener struct {
 	key  string
 	open func(Observer) sink
 }
 
-// Resolve returns what s describes. It returns nil if s is nil. store has the rules.
+// Resolve returns the target that s describes, or nil if s is nil. store is the store of the rules.
 func Resolve(s *config.DecisionLog, store *config.RuleStore) (*Target, error) {
 	if s == nil {
 		return nil, nil
@@ -60,24 +61,24 @@ func Resolve(s *config.DecisionLog, store *config.RuleStore) (*Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		checked, err := rulestore.OpenDecisions(url) // it does not connect
+		checked, err := rulestore.OpenDecisions(url) // OpenDecisions does not connect
 		if err != nil {
 			return nil, err
 		}
 		checked.Close()
 		keep, digest := s.KeepFor(), sha256.Sum256([]byte(url))
 		t.sinks = append(t.sinks, opener{name + " " + keep.String() + " " + string(digest[:]), func(Observer) sink {
-			table, _ := rulestore.OpenDecisions(url) // it was checked
+			table, _ := rulestore.OpenDecisions(url) // Resolve has checked the URL
 			return newTable(table, keep)
 		}})
 	}
 	return t, nil
 }
 
-// recorders are by the key of their opener.
+// recorders are the recorders in use, by the keys of their openers.
 var recorders = pool.New[string, *Recorder]()
 
-// A Log is what a configuration records. It is safe for concurrent use.
+// A Log records the decisions of one configuration. It is safe for concurrent use.
 type Log struct {
 	Node      string
 	Recorders []*Recorder
@@ -85,8 +86,8 @@ type Log struct {
 	admitted, rejected float64
 }
 
-// Acquire returns the log, and a function that releases it. Both may be called while another
-// configuration has the same one.
+// Acquire returns the log of t and a function that releases it. Two configurations may share recorders:
+// Acquire and release may be called while the other one uses them.
 func (t *Target) Acquire(node string, o Observer) (l *Log, release func()) {
 	l = &Log{Node: node, admitted: t.admitted, rejected: t.rejected}
 	var releases []func()
@@ -101,8 +102,9 @@ func (t *Target) Acquire(node string, o Observer) (l *Log, release func()) {
 	}
 }
 
-// Wants draws whether a decision is recorded. passes says that it lets the request pass, and first
-// that it is the first rejection of its key and window.
+// Wants reports whether a decision is to be recorded, which is drawn at random. passes says that the
+// decision lets the request pass. first says that it is the first rejection of its key in a window,
+// which is always recorded.
 func (l *Log) Wants(passes, first bool) bool {
 	share := l.rejected
 	if passes {

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A database is what a test sees of the table.
+// A database reads and locks the table of decisions for a test.
 type database struct {
 	t    *testing.T
 	conn *pgx.Conn
@@ -36,7 +36,7 @@ func (d *database) exec(statement string) {
 	}
 }
 
-// await waits until there are exactly this many rows, all different.
+// await waits until the table has this many different rows. The test fails if the table has more.
 func (d *database) await(rows int) {
 	d.t.Helper()
 	found := 0
@@ -49,9 +49,9 @@ func (d *database) await(rows int) {
 	}
 }
 
-// TestPostgresIsSlowAndGone has a database that answers, that keeps writers waiting, that is killed
-// and that comes back. Nobody who has something to record waits for it. What it has no room for is
-// dropped and counted, and the rest is written once.
+// TestPostgresIsSlowAndGone records decisions in a database that answers, then keeps writers waiting,
+// then is killed and comes back. Put never waits for the database. Records that find no room are
+// dropped and counted. All others are written once.
 func TestPostgresIsSlowAndGone(t *testing.T) {
 	server := pgtest.NewServer(t)
 	opened, err := rulestore.OpenDecisions(server.URL("postgres"))
@@ -85,7 +85,7 @@ func TestPostgresIsSlowAndGone(t *testing.T) {
 	reader := openDatabase(t, server)
 	reader.await(3000)
 
-	// Slow: somebody holds the table.
+	// Slow: a transaction locks the table.
 	locker := openDatabase(t, server)
 	locker.exec("BEGIN; LOCK TABLE rate_limit_decisions IN SHARE MODE")
 	record(100)

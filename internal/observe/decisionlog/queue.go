@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A queue holds records until its reader takes them all. Whoever puts one in takes no lock and never
-// waits: a record that finds no room is dropped and counted.
+// A queue holds records until its reader takes all of them. put takes no lock and never waits: a record
+// that finds no room is dropped and counted.
 type queue struct {
 	newest  atomic.Pointer[queued]
 	length  atomic.Int64
@@ -18,15 +18,15 @@ type queued struct {
 	before *queued
 }
 
-// room is how many records fit in, and roomForRepeated how many there may be at most when one comes
-// in that repeats what others say, so that it does not take the room of those that say more.
+// A queue has room for this many records. A record that repeats other records is dropped when the queue
+// has roomForRepeated or more, so that repetitions leave room for records that say something new.
 const (
 	room            = 5000
 	roomForRepeated = room / 2
 )
 
-// full reports whether there is no room, and counts a dropped record then, so that the caller need
-// not make one.
+// full reports whether there is no room for a record. If there is none, full counts a dropped record,
+// so the caller need not make one.
 func (q *queue) full(repeated bool) bool {
 	most := int64(room)
 	if repeated {
@@ -55,7 +55,7 @@ func (q *queue) put(r Record) {
 	}
 }
 
-// take removes all records, and returns them in their order.
+// take removes all records, and returns them in the order in which they were put.
 func (q *queue) take() (records []Record) {
 	for r := q.newest.Swap(nil); r != nil; r = r.before {
 		records = append(records, r.Record)

@@ -7,46 +7,46 @@ import (
 )
 
 const (
-	recordEvery  = time.Second // so that a node records at most [room] decisions a second
-	perWrite     = 1000        // records
+	recordEvery  = time.Second // so a node records at most [room] decisions a second
+	perWrite     = 1000        // records in one write
 	writeTimeout = 5 * time.Second
-	closeTimeout = 2 * time.Second // for what is left at the end
+	closeTimeout = 2 * time.Second // for the last writes of a recorder that is closed
 	tidyEvery    = time.Minute
 )
 
-// A Recorder hands records to a sink, in the background. Records that the sink does not take wait
-// for it. While they do, there is room for some more, and the others are dropped.
+// A Recorder hands records to a sink in the background. If the sink fails, its records wait and are
+// written again. Meanwhile the queue takes new records while it has room, and drops the others.
 type Recorder struct {
 	sink     sink
 	observer Observer
 
 	queue  queue
-	number uint64 // of the newest record of batch
+	number uint64 // of the newest record in batch
 
-	// Only the loop uses these.
-	batch   []Record // not written yet, the oldest first
+	// Only the goroutine of run uses these.
+	batch   []Record // records that are not written yet, the oldest first
 	failing bool
-	tidied  time.Time // when the sink has removed old records last
+	tidied  time.Time // when tidy has last removed all old records
 
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
 
-// A sink is where records go.
+// A sink writes records somewhere.
 type sink interface {
 	name() string
 
-	// write writes records, all of them or none. If it has failed with an error that is not final, it
-	// is called again with the same records.
+	// write writes all records, or none of them. If it returns an error and final is false, the
+	// recorder calls it again with the same records.
 	write(ctx context.Context, records []Record) (final bool, err error)
 
-	// tidy removes old records, and reports whether there may be more.
+	// tidy removes some old records, and reports whether there may be more.
 	tidy(ctx context.Context) (more bool, err error)
 
 	close()
 }
 
-// newRecorder returns a recorder that runs until it is closed. It writes this often.
+// newRecorder returns a recorder that writes once in every interval, until it is closed.
 func newRecorder(s sink, o Observer, every time.Duration) *Recorder {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Recorder{sink: s, observer: o, tidied: time.Now(), stop: stop, stopped: make(chan struct{})}
@@ -57,14 +57,14 @@ func newRecorder(s sink, o Observer, every time.Duration) *Recorder {
 	return r
 }
 
-// Full reports whether there is no room for a record, and counts a dropped one then. repeated says
-// that the record repeats what others say.
+// Full reports whether there is no room for a record. If there is none, Full counts a dropped record.
+// repeated says that the record repeats other records.
 func (r *Recorder) Full(repeated bool) bool { return r.queue.full(repeated) }
 
-// Put hands over a record, or drops it if there is no room.
+// Put hands a record to the sink, or drops it if there is no room.
 func (r *Recorder) Put(record Record) { r.queue.put(record) }
 
-// Close writes what is left, unless that takes too long.
+// Close writes the records that are left. It drops those that it cannot write within closeTimeout.
 func (r *Recorder) Close() {
 	r.stop()
 	<-r.stopped
@@ -82,7 +82,7 @@ func (r *Recorder) run(ctx context.Context, every time.Duration) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 			r.record(last)
 			if len(r.batch) == 0 {
-				r.record(last) // what has come in behind a batch that waited
+				r.record(last) // records that came in while an older batch waited
 			}
 			cancel()
 			r.observer.DecisionsRecorded(r.sink.name(), 0, uint64(len(r.batch)+len(r.queue.take())))
@@ -92,7 +92,7 @@ func (r *Recorder) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// record writes the batch and, when there is none, makes one of what has come in.
+// record writes the batch. If there is none, it makes one of the queued records first.
 func (r *Recorder) record(ctx context.Context) {
 	if len(r.batch) == 0 {
 		r.batch = r.queue.take()
@@ -105,7 +105,7 @@ func (r *Recorder) record(ctx context.Context) {
 	for len(r.batch) > 0 {
 		n := min(len(r.batch), perWrite)
 		final, err := r.write(ctx, r.batch[:n])
-		if ctx.Err() == nil { // else the recorder is closed
+		if ctx.Err() == nil { // otherwise the recorder is being closed
 			r.note(err)
 		}
 		switch {
@@ -121,7 +121,7 @@ func (r *Recorder) record(ctx context.Context) {
 		}
 	}
 	if len(r.batch) == 0 {
-		r.batch = nil // the array goes
+		r.batch = nil // frees the array
 	}
 	r.observer.DecisionsRecorded(r.sink.name(), uint64(recorded), uint64(dropped))
 }
@@ -132,7 +132,8 @@ func (r *Recorder) write(ctx context.Context, records []Record) (final bool, err
 	return r.sink.write(ctx, records)
 }
 
-// tidy removes some old records now and then, and goes on in the next round when there may be more.
+// tidy removes old records once in tidyEvery. If there may be more of them, it goes on at the next
+// call.
 func (r *Recorder) tidy(ctx context.Context) {
 	now := time.Now()
 	if r.failing || now.Sub(r.tidied) < tidyEvery {
@@ -141,7 +142,7 @@ func (r *Recorder) tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	more, err := r.sink.tidy(ctx)
-	if errors.Is(err, context.Canceled) { // the recorder is closed
+	if errors.Is(err, context.Canceled) { // the recorder is being closed
 		return
 	}
 	r.note(err)

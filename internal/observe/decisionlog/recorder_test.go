@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
-// A testSink keeps what it is given, and fails or hangs when a test says so.
+// A testSink keeps the records that it is given. It fails or hangs if the test sets so.
 type testSink struct {
 	mu      sync.Mutex
 	numbers []uint64
@@ -20,7 +20,7 @@ type testSink struct {
 	err     error
 	final   bool
 	hangs   bool
-	old     int // records that tidy may remove
+	old     int // how many calls of tidy find old records
 	tidied  int
 	closed  bool
 }
@@ -53,7 +53,7 @@ func (s *testSink) tidy(context.Context) (more bool, err error) {
 
 func (s *testSink) close() { s.closed = true }
 
-// change changes the sink, which the loop of the recorder uses.
+// change calls f, which changes the sink, while the recorder does not use the sink.
 func (s *testSink) change(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func TestRecordsInOrder(t *testing.T) {
 	})
 }
 
-// Of too many records in a second, those that repeat others go first.
+// When too many records come in a second, those that repeat others are dropped first.
 func TestRoomIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *Recorder, _ *testSink, o *testObserver) {
 		put(r, 10_000, true)
@@ -151,7 +151,7 @@ func TestRoomIsBounded(t *testing.T) {
 	})
 }
 
-// A sink that fails gets the same records again, and what comes meanwhile has room once more.
+// A sink that has failed gets the failed records again. The queue has room for new records meanwhile.
 func TestFailingSink(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *Recorder, s *testSink, o *testObserver) {
 		s.change(func() { s.err = errors.New("refused") })
@@ -170,7 +170,7 @@ func TestFailingSink(t *testing.T) {
 	})
 }
 
-// Records that the sink refuses for good do not come again.
+// The recorder does not write records again that the sink has refused for good.
 func TestRefusedRecords(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *Recorder, s *testSink, o *testObserver) {
 		s.change(func() { s.err, s.final = errors.New("invalid text"), true })
@@ -184,7 +184,8 @@ func TestRefusedRecords(t *testing.T) {
 	})
 }
 
-// A sink that hangs is asked again after its time, and keeps Close waiting for a moment only.
+// A write to a sink that hangs ends after writeTimeout and is tried again. Close waits for such a sink
+// only a moment.
 func TestHangingSink(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *Recorder, s *testSink, o *testObserver) {
 		s.change(func() { s.hangs = true })
@@ -201,7 +202,7 @@ func TestHangingSink(t *testing.T) {
 	})
 }
 
-// Close writes what is left, and a cancelled write is no failure.
+// Close writes the records that are left, and a cancelled write is no failure.
 func TestCloseWritesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := new(testSink), new(testObserver)
@@ -212,7 +213,7 @@ func TestCloseWritesTheRest(t *testing.T) {
 	})
 }
 
-// Old records are removed each minute, and at once while there are more.
+// Old records are removed once a minute, and in each round while there are more.
 func TestTidy(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Recorder, s *testSink, _ *testObserver) {
 		s.change(func() { s.old = 3 })
@@ -253,7 +254,7 @@ func TestQueueIsSafe(t *testing.T) {
 	}
 }
 
-// Whether a decision is recorded is drawn, whatever its key is.
+// Wants draws at random, except for the first rejection of a window.
 func TestWants(t *testing.T) {
 	const n = 100_000
 	for _, tc := range []struct {

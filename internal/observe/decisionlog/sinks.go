@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
-// A logSink is Caddy's log. What it does not take is Caddy's affair.
+// A logSink writes records to Caddy's log. It does not learn whether Caddy has written them.
 type logSink struct{ observer Observer }
 
 func (logSink) name() string { return config.DecisionsToLog }
@@ -30,10 +30,10 @@ func (logSink) tidy(context.Context) (more bool, err error) { return false, nil 
 
 func (logSink) close() {}
 
-// A table is a table of PostgreSQL.
+// A table writes records to a table in PostgreSQL.
 type table struct {
 	*rulestore.Decisions
-	run  uint64 // different in each recorder, so that IDs are
+	run  uint64 // first half of the IDs; random, so that no two recorders write one ID
 	keep time.Duration
 }
 
@@ -52,7 +52,7 @@ func (t *table) write(ctx context.Context, records []Record) (final bool, err er
 	return rulestore.IsRefused(err), err
 }
 
-// row returns a record as a row.
+// row returns the row of a record.
 func (t *table) row(r *Record) rulestore.DecisionRow {
 	row := rulestore.DecisionRow{
 		ID: t.id(r.Number), Time: r.Time, Node: r.Node, Zone: r.Zone, Endpoint: r.Endpoint, Tier: r.Tier, Outcome: r.Outcome,
@@ -64,7 +64,7 @@ func (t *table) row(r *Record) rulestore.DecisionRow {
 	return row
 }
 
-// interval returns a time as an interval; 0 is none.
+// interval returns a time in the syntax of PostgreSQL's intervals, or nil if the time is 0.
 func interval(wait api.Wait) *string {
 	if wait == 0 {
 		return nil
@@ -73,7 +73,8 @@ func interval(wait api.Wait) *string {
 	return &text
 }
 
-// id returns the UUID of a record. Those of a recorder ascend, which keeps its rows together.
+// id returns the ID of a record, a UUID. The IDs of one recorder ascend, which keeps its rows together
+// in the index.
 func (t *table) id(number uint64) string {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:8], t.run)
@@ -88,8 +89,8 @@ func unlessZero(n int) *int {
 	return &n
 }
 
-// removedAtOnce is the most rows of a statement that removes old ones. It is more than a node records
-// in the time between two of them.
+// removedAtOnce is the highest number of old rows that one call of tidy removes. While there are more old
+// rows, a call comes each second, in which a node records fewer rows.
 const removedAtOnce = 2 * room
 
 func (t *table) tidy(ctx context.Context) (more bool, err error) {

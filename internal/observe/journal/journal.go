@@ -1,6 +1,6 @@
-// Package journal remembers what has happened to a zone and its keys on this node, which no version
-// of the rules says: first rejections, tiers that requests of a key were seen with, and reloads. Its
-// memory is bounded, whatever clients send.
+// Package journal remembers what has happened to a zone and its keys on this node: first rejections,
+// changes of the tier of a key, and reloads. No version of the rules shows these. The memory of a
+// journal is bounded, whatever clients send.
 package journal
 
 import (
@@ -13,55 +13,56 @@ import (
 )
 
 const (
-	// Most is how many events about keys a log has, and MostReloads how many reloads.
+	// Most is the highest number of events about keys in a log, and MostReloads that of reloads.
 	Most        = 500
 	MostReloads = 50
 
-	// Gap is the pause after which an event that happens again is another one. One under another limit
-	// is, too.
+	// Gap is the longest pause between two occurrences that are one event. After a longer pause, or
+	// under another limit, an occurrence begins a new event.
 	Gap = 10 * time.Minute
 
-	// newPerSecond is how many events about keys begin in a second. A flood of keys has more.
+	// newPerSecond is the highest number of events about keys that begin in one second. A flood of keys
+	// would begin more.
 	newPerSecond = 10
 )
 
-// What has happened to a key.
+// The kinds of events.
 const (
 	Rejected    = "rejected"
-	WouldReject = "would_reject" // by a dry run
+	WouldReject = "would_reject" // a dry run admitted the request
 	TierSeen    = "tier_seen"
 )
 
-// A Place is which count of which key an event is about.
+// A Place is the kind of an event, and the count that the event is about.
 type Place struct {
 	Kind     string
-	Rule     uint32 // the ID of the rule whose count it is
-	Key      []byte // as the store has it
+	Rule     uint32 // ID of the rule whose count it is
+	Key      []byte // in the form in which stores have it
 	Endpoint string
-	Tier     string // with which the key was seen
-	Before   string // of TierSeen: the tier before
+	Tier     string // of the key when it was seen
+	Before   string // of the key before a TierSeen; "" in other kinds
 }
 
-// An Event is what has happened to a key, from its first time to its last.
+// An Event is something that happens to a key, from its first occurrence to the last.
 type Event struct {
 	Place
-	Limit       limiter.Limit // of a rejection; the zero value: no rate
-	Concurrent  int64         // of a rejection for too many requests at once: the limit
+	Limit       limiter.Limit // the limit that rejected the key; zero if none with a window did
+	Concurrent  int64         // the limit on requests at once that rejected the key; 0 if none did
 	First, Last time.Time
-	Times       int // of a rejection: windows that had one
+	Times       int // number of occurrences; of rejections, only the first in a window counts
 
-	Origin   Origin                     // of a rejection: its first request
-	Request  *http.Request              // that Describe describes; nil in what a Log has
-	Describe func(*http.Request) Origin // is called if the event begins; nil for no Origin
+	Origin   Origin                     // of the request that began the event
+	Request  *http.Request              // the request that Describe describes; nil in the events of a Log
+	Describe func(*http.Request) Origin // called if the event begins; nil if the event has no Origin
 }
 
 // An Origin says where a request came from and what it asked for.
 type Origin struct{ Client, Method, Path string }
 
-// A Reload is what a reload has changed of the zone.
+// A Reload lists what a reload has changed in a zone.
 type Reload struct {
 	Time                    time.Time
-	Change                  string // added or changed
+	Change                  string // "added" or "changed"
 	Settings, Limits, Reset []string
 }
 
@@ -72,19 +73,19 @@ type Log struct {
 	newest  map[place]*Event
 	reloads []Reload // the newest last
 
-	second int64 // in which begun events have begun
+	second int64 // Unix time of the second in which the newest event began
 	begun  int
 	missed uint64
 }
 
-// A place is a Place as the key of a map.
+// A place is a Place in a form that a map can have as a key.
 type place struct {
 	kind, key, endpoint, tier, before string
 	rule                              uint32
 }
 
-// Add adds what has happened to a key at now. It reports false if it is left out: the log is in use,
-// or many events have begun in this second.
+// Add adds an occurrence at now of the event e. It reports false if it leaves the occurrence out,
+// because the log is in use or because newPerSecond events have begun in this second.
 func (l *Log) Add(now time.Time, e *Event) bool {
 	if !l.mu.TryLock() {
 		return false
@@ -93,7 +94,6 @@ func (l *Log) Add(now time.Time, e *Event) bool {
 	return l.addLocked(now, e)
 }
 
-// addLocked is Add. It needs l.mu.
 func (l *Log) addLocked(now time.Time, e *Event) bool {
 	known := l.newest[place{e.Kind, string(e.Key), e.Endpoint, e.Tier, e.Before, e.Rule}]
 	if known != nil && now.Sub(known.Last) <= Gap && known.Limit == e.Limit && known.Concurrent == e.Concurrent {
@@ -113,7 +113,7 @@ func (l *Log) addLocked(now time.Time, e *Event) bool {
 	return true
 }
 
-// beginLocked adds an event that has begun at now. It needs l.mu.
+// beginLocked adds a new event that begins at now. It needs l.mu.
 func (l *Log) beginLocked(now time.Time, e *Event) {
 	begun := *e
 	begun.Key, begun.First, begun.Last, begun.Times = slices.Clone(e.Key), now, now, 1
@@ -140,9 +140,9 @@ func (p *Place) place() place {
 	return place{p.Kind, string(p.Key), p.Endpoint, p.Tier, p.Before, p.Rule}
 }
 
-// leastLocked returns the place of the event that is forgotten first: one that has happened least
-// often, so that a flood of keys, each of which is rejected once, does not drive out others. It needs
-// l.mu.
+// leastLocked returns the index of the event that makes room for a new one: the event with the fewest
+// occurrences, and of several such events the oldest. So a flood of keys, each of which is rejected
+// once, does not drive out other events. It needs l.mu.
 func (l *Log) leastLocked() (least int) {
 	for i, e := range l.events {
 		if o := l.events[least]; e.Times < o.Times || e.Times == o.Times && e.Last.Before(o.Last) {
@@ -152,8 +152,8 @@ func (l *Log) leastLocked() (least int) {
 	return least
 }
 
-// Tier notes that a key was seen with a tier that it did not have when it was seen before. Two lists
-// of keys may notice the same.
+// Tier adds an event for a key that was seen with another tier than before. Two lists of keys notice
+// each such change and report it. Tier adds it only once.
 func (l *Log) Tier(now time.Time, p *Place) {
 	if !l.mu.TryLock() {
 		return
@@ -170,7 +170,7 @@ func (l *Log) Tier(now time.Time, p *Place) {
 	}
 }
 
-// AddReload adds what a reload has changed.
+// AddReload adds a reload. If the log is full, the oldest reload makes room.
 func (l *Log) AddReload(r *Reload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,20 +180,20 @@ func (l *Log) AddReload(r *Reload) {
 	l.reloads = append(l.reloads, *r)
 }
 
-// A View is what a log has.
+// A View is the content of a log.
 type View struct {
 	Events  []Event // in no order
 	Reloads []Reload
-	Missed  uint64 // events that were left out, as many began in one second
+	Missed  uint64 // number of events that were left out because of newPerSecond
 }
 
-// View returns what the log has.
+// View returns the content of the log.
 func (l *Log) View() View {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v := View{Events: make([]Event, len(l.events)), Reloads: slices.Clone(l.reloads), Missed: l.missed}
 	for i, e := range l.events {
-		v.Events[i] = *e // keys are never changed
+		v.Events[i] = *e // the copy shares the key, which never changes
 	}
 	return v
 }

@@ -8,14 +8,14 @@ import (
 
 var start = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// at returns the instant some time after the start.
+// at returns the instant this long after start.
 func at(after time.Duration) time.Time { return start.Add(after) }
 
 func rejection(key string) *Event {
 	return &Event{Place: Place{Kind: Rejected, Rule: 7, Key: []byte(key)}}
 }
 
-// texts returns the events of a log by their keys.
+// texts returns the events of a log as text, by their keys.
 func texts(l *Log) map[string]string {
 	all := make(map[string]string)
 	for _, e := range l.View().Events {
@@ -24,7 +24,7 @@ func texts(l *Log) map[string]string {
 	return all
 }
 
-// Rejections in one window after the other are one event. After a pause, there is another one.
+// Rejections in consecutive windows are one event. After a pause, a rejection begins another event.
 func TestEventGoesOn(t *testing.T) {
 	var l Log
 	for _, after := range []time.Duration{0, time.Minute, 2 * time.Minute, 12 * time.Minute, 23 * time.Minute} {
@@ -50,7 +50,7 @@ func TestEventUnderAnotherLimit(t *testing.T) {
 	}
 }
 
-// The bytes of a key are in a buffer that the next request uses.
+// Add copies the key, because the next request overwrites the buffer that holds it.
 func TestKeyIsCopied(t *testing.T) {
 	var l Log
 	e := rejection("a")
@@ -80,13 +80,13 @@ func TestFlood(t *testing.T) {
 	if len(v.Events) != Most || len(l.newest) != Most {
 		t.Errorf("events = %d, known = %d, want %d", len(v.Events), len(l.newest), Most)
 	}
-	// In the first second one of the new events is that of the customer.
+	// In the first second, one of the new events is the event of the customer.
 	if want := 200*(100-newPerSecond) + 1; missed != want || v.Missed != uint64(want) {
 		t.Errorf("missed = %d, told %d, want %d", missed, v.Missed, want)
 	}
 }
 
-// A tier that both lists of keys notice is one event. One that comes back is another.
+// A change of tier that both lists of keys notice is one event. The change back is another event.
 func TestTier(t *testing.T) {
 	var l Log
 	see := func(after time.Duration, before, tier string) {

@@ -1,8 +1,8 @@
-// Package recent remembers the decisions of the last hour, for those who want to try another limit on
-// them. It remembers nothing before somebody asks, and a bounded number then.
+// Package recent remembers the decisions of the last hour, so that an operator can try another limit on
+// them. It remembers nothing before somebody asks, and a bounded number of decisions after that.
 //
-// It samples keys, not decisions: of a key in the sample it has all decisions, so that what a limit
-// does to the key can be told. When the memory is full, the sample is halved.
+// It samples keys, not decisions: it remembers all decisions about a key in the sample, so that one can
+// tell what another limit does to the key. When the memory is full, half of the keys leave the sample.
 package recent
 
 import (
@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	// Span is for how long decisions are remembered, in µs. So long after the last question, nothing
-	// is remembered any more.
+	// Span is for how long a decision is remembered, in µs. If nobody asks for so long, decisions are
+	// no longer remembered.
 	Span = 3600 * 1_000_000
 
-	// Most is how many decisions are remembered, of 32 bytes each.
+	// Most is the highest number of decisions in a memory. A decision has 32 bytes.
 	Most = 1 << 15
 )
 
-// A Decision is one request of a key. It is remembered whether it was admitted or not.
+// A Decision is a decision about a request of a key, admitted or not.
 type Decision struct {
 	Key   uint64 // the hash of the key
 	At    int64  // µs since 1970
 	Cost  int64
-	Count uint32 // the number of the counts that it was charged to
-	Place uint32 // the number of the endpoint and the tier
+	Count uint32 // ID of the count that the request was charged to
+	Place uint32 // number of the counters of its endpoint and tier, in the zone
 }
 
 // A Memory remembers decisions. The zero value remembers nothing.
 type Memory struct {
-	until atomic.Int64  // µs; 0 if nobody has asked
-	skip  atomic.Uint64 // keys whose hash has one of these bits are not in the sample
+	until atomic.Int64  // end of remembering, in µs since 1970; 0 if nothing is remembered
+	skip  atomic.Uint64 // keys whose hash has one of these bits set are not in the sample
 
 	mu    sync.Mutex
 	seed  maphash.Seed
-	since int64 // from when on all decisions of the sample are remembered
+	since int64 // all decisions of the sample since then are remembered; µs since 1970
 	all   []Decision
 }
 
-// On reports whether decisions are remembered. It is all that a decision costs if not.
+// On reports whether decisions are remembered. If not, callers do nothing else for a decision.
 func (m *Memory) On() bool { return m.until.Load() != 0 }
 
-// Want has decisions be remembered from now on, for Span.
+// Want begins to remember decisions, and keeps doing so until Span after now.
 func (m *Memory) Want(now int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *Memory) Want(now int64) {
 	m.until.Store(now + Span)
 }
 
-// Add remembers a decision about a key, if that is in the sample. It is called only while On.
+// Add remembers a decision about a key if the key is in the sample. Callers check On before.
 func (m *Memory) Add(key []byte, d Decision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,14 +73,15 @@ func (m *Memory) Add(key []byte, d Decision) {
 	}
 	if len(m.all) == Most {
 		if m.makeRoomLocked(d.At); d.Key&m.skip.Load() != 0 {
-			return // it is in the half that was left out
+			return // the key has just left the sample
 		}
 	}
 	m.all = append(m.all, d)
 }
 
-// makeRoomLocked forgets a quarter of the decisions at least: those that are older than Span, then half
-// of the keys, and if few keys have most decisions, the older half.
+// makeRoomLocked forgets at least a quarter of the decisions. It forgets those that are older than
+// Span. If that is not enough, it forgets half of the keys. If there are too few keys for that, or most
+// decisions are about few keys, it forgets the older half of the decisions.
 func (m *Memory) makeRoomLocked(now int64) {
 	const most = Most * 3 / 4
 	m.forgetOldLocked(now)
@@ -95,7 +96,7 @@ func (m *Memory) makeRoomLocked(now int64) {
 	}
 }
 
-// hasManyKeysLocked reports whether there are more than leastKeys: a sample of fewer says little.
+// hasManyKeysLocked reports whether there are decisions about more than leastKeys keys.
 func (m *Memory) hasManyKeysLocked() bool {
 	keys := make(map[uint64]bool)
 	for _, d := range m.all {
@@ -106,7 +107,8 @@ func (m *Memory) hasManyKeysLocked() bool {
 	return false
 }
 
-// leastKeys is the number of keys from which on a sample of keys is halved.
+// leastKeys is the number of keys up to which a sample is not halved, because a smaller sample would
+// say little.
 const leastKeys = 16
 
 func (m *Memory) forgetOldLocked(now int64) {
@@ -126,14 +128,14 @@ func byTime(a, b Decision) int {
 	return 0
 }
 
-// A View is what is remembered.
+// A View is the content of a memory.
 type View struct {
-	Since     int64      // from when on, in µs
-	Part      float64    // of the keys that are in the sample
-	Decisions []Decision // in the order of their instants
+	Since     int64      // the instant from which on all decisions of the sample are there, in µs since 1970
+	Part      float64    // fraction of the keys that are in the sample
+	Decisions []Decision // the oldest first
 }
 
-// View returns what is remembered now.
+// View returns the content of the memory at now.
 func (m *Memory) View(now int64) View {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ const second = 1_000_000
 
 func key(n int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 
-// Nothing is remembered before somebody asks, and an hour after the last question.
+// A memory is off before somebody asks, and again an hour after the last question.
 func TestOnDemand(t *testing.T) {
 	var m Memory
 	if m.On() {
@@ -34,8 +34,8 @@ func TestOnDemand(t *testing.T) {
 	}
 }
 
-// TestSample remembers no more than its bound, and of keys in the sample all decisions. Which keys these
-// are is another matter each time.
+// A memory has a bounded number of decisions, and all decisions about the keys in its sample. Five runs
+// have five samples, as the seed is random.
 func TestSample(t *testing.T) {
 	for range 5 {
 		sample(t)
@@ -75,7 +75,7 @@ func sample(t *testing.T) {
 	}
 }
 
-// A few keys fill the memory: the newer decisions of all of them stay.
+// When a few keys fill the memory, it keeps the newer decisions about all of them.
 func TestFewKeys(t *testing.T) {
 	var m Memory
 	m.Want(1)

@@ -6,16 +6,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
-// Decisions are live tails of decisions.
+// Decisions are the open tails of decisions.
 type Decisions = List[DecisionFilter, *api.Decision]
 
 // A DecisionFilter says which decisions a tail has.
 type DecisionFilter struct {
-	Zones, Outcomes []string            // empty: all
-	Keys            map[string][][]byte // by zone, as requests have them; nil for all keys
-	Sample          float64             // the fraction of the requests that pass
+	Zones, Outcomes []string            // names that match; empty if all match
+	Keys            map[string][][]byte // by zone, in the form in which requests have them; nil if all match
+	Sample          float64             // fraction of the requests that the tail gets
 
-	// Address has the clients whose requests are wanted that an address has decided before any zone.
-	// The zero value has none.
+	// Address selects among the requests that an allow or deny list of addresses decides, before any
+	// zone: those of clients in Address match. No request matches the zero value.
 	Address netip.Prefix
 }

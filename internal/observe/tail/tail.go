@@ -1,5 +1,5 @@
-// Package tail hands values to readers that follow them live. Whoever hands out a value never waits
-// for a reader: a value that finds no room is dropped and counted.
+// Package tail hands values to readers that follow them live. The goroutine that hands out a value
+// never waits for a reader: a value that finds no room is dropped and counted.
 package tail
 
 import (
@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// A List is the open tails of one kind of values. The zero value has none. It is safe for
+// A List has the open tails for one kind of values. The zero value is an empty list. A List is safe for
 // concurrent use.
 type List[F, T any] struct {
-	open atomic.Pointer[[]*Tail[F, T]] // nil if there is none
+	open atomic.Pointer[[]*Tail[F, T]] // nil if no tail is open
 	mu   sync.Mutex                    // held while open changes
 }
 
@@ -23,7 +23,7 @@ type Tail[F, T any] struct {
 	dropped atomic.Uint64
 }
 
-// Open opens a tail with room for some values. It returns nil if most tails are open already.
+// Open opens a tail with room for this many values. It returns nil if most tails are open already.
 func (l *List[F, T]) Open(filter F, room, most int) *Tail[F, T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *List[F, T]) Close(t *Tail[F, T]) {
 	l.open.Store(&open)
 }
 
-// All returns the open tails. It is one atomic load.
+// All returns the open tails. It costs one atomic load.
 func (l *List[F, T]) All() []*Tail[F, T] {
 	if open := l.open.Load(); open != nil {
 		return *open
@@ -57,8 +57,8 @@ func (l *List[F, T]) All() []*Tail[F, T] {
 	return nil
 }
 
-// Full reports whether there is no room. It counts a dropped value then, so that the caller need
-// not make one.
+// Full reports whether there is no room for a value. If there is none, Full counts a dropped value, so
+// the caller need not make one.
 func (t *Tail[F, T]) Full() bool {
 	full := len(t.values) == cap(t.values)
 	if full {
@@ -86,5 +86,5 @@ func (t *Tail[F, T]) Take() (v T, ok bool) {
 	}
 }
 
-// Dropped returns how many values were dropped since it was called last.
+// Dropped returns how many values were dropped since its last call.
 func (t *Tail[F, T]) Dropped() uint64 { return t.dropped.Swap(0) }

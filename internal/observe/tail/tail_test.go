@@ -39,7 +39,7 @@ func TestTailDropsWhatHasNoRoom(t *testing.T) {
 		}
 		tail.Put(i)
 	}
-	if n := tail.Dropped(); n != 6 { // three were asked about and put all the same
+	if n := tail.Dropped(); n != 6 { // Full and Put each count the three that have no room
 		t.Errorf("dropped = %d, want 6", n)
 	}
 	for want := range 2 {
@@ -52,7 +52,7 @@ func TestTailDropsWhatHasNoRoom(t *testing.T) {
 	}
 }
 
-// Every value is taken or counted, while tails open and close.
+// Every value is either taken or counted as dropped, while other tails open and close.
 func TestTailLosesNoValueUncounted(t *testing.T) {
 	const givers, each = 4, 10_000
 	var l List[string, int]

@@ -16,30 +16,31 @@ const (
 	shards    = 1 << shardBits
 )
 
-// A List has the keys of takes, and finds those that were used most lately. It is safe for
-// concurrent use. The zero value is an empty list, which has no memory of its own until the first
-// take.
+// A List counts takes by their keys, and finds the keys that were used most in the last 30 to 60
+// seconds. It is safe for concurrent use. The zero value is an empty list. A list allocates its memory
+// at the first take.
 type List struct {
-	began    time.Time // the list has all takes since; zero if it is older than a generation
+	began    time.Time // all takes since then were added; zero if that is longer ago than two generations
 	sketches atomic.Pointer[sketches]
 }
 
 type sketches struct {
 	sampler
-	_      [64]byte // takes write the sampler, and only read what follows
+	_      [64]byte // takes write to the sampler, and only read the fields below: another cache line
 	seed   maphash.Seed
 	shards [shards]shard
 }
 
-// A shard has the keys with some of the hashes.
+// A shard counts the keys whose hashes begin with the bits of its index.
 type shard struct {
 	mu     sync.Mutex
-	sketch *sketch  // nil if there was no take yet
-	_      [48]byte // shards share no cache line
+	sketch *sketch  // nil if the shard had no take yet
+	_      [48]byte // keeps shards on cache lines of their own
 }
 
-// Add adds a take at now. It does not allocate once the shard of the key is in use. A take whose
-// shard is busy is not counted. If the key was counted before with another tier, Add returns that.
+// Add adds a take at now. It does not count a take whose shard is busy. If the key had another tier at
+// its last counted take, Add returns that tier and true. It allocates only at the first take of a list
+// and of a shard.
 func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 	s := l.sketches.Load()
 	if s == nil {
@@ -63,8 +64,7 @@ func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 	return sh.sketch.add(uint32(hash), t, weight*uint64(t.Cost))
 }
 
-// Keys returns the keys that have a counter, as far as they have been used. A key may be there
-// several times.
+// Keys returns the keys that have a counter. A key may be there several times.
 func (l *List) Keys() (keys []string) {
 	l.each(func(s *sketch) {
 		for i := range s.counters {
@@ -76,7 +76,7 @@ func (l *List) Keys() (keys []string) {
 	return keys
 }
 
-// each calls do with each sketch of the list, whose lock is held meanwhile.
+// each calls do with each sketch of the list. It holds the lock of the sketch during the call.
 func (l *List) each(do func(*sketch)) {
 	s := l.sketches.Load()
 	if s == nil {
@@ -92,13 +92,13 @@ func (l *List) each(do func(*sketch)) {
 	}
 }
 
-// begin returns the sketches of a list that had none.
+// begin returns the sketches of l. It makes them if there are none.
 func (l *List) begin() *sketches {
 	l.sketches.CompareAndSwap(nil, newSketches(rand.Uint64()))
 	return l.sketches.Load()
 }
 
-// newSketches returns sketches whose sampler has this start.
+// newSketches returns empty sketches. start is the start of their sampler.
 func newSketches(start uint64) *sketches {
 	return &sketches{sampler: sampler{start: start}, seed: maphash.MakeSeed()}
 }

@@ -30,7 +30,8 @@ func (l *List) addEach(every time.Duration, n int, from time.Time, key string, c
 	}
 }
 
-// A quiet list counts each take, by its cost, over the seconds that it knows.
+// A quiet list counts each take by its cost. A rate is that sum, divided by the seconds that the list
+// covers.
 func TestListRates(t *testing.T) {
 	l := List{began: start}
 	checkKeys(t, l.Top(start))
@@ -42,12 +43,12 @@ func TestListRates(t *testing.T) {
 	checkKeys(t, l.Top(start.Add(25*time.Second)), "dear 4.0", "often 2.0")
 	l.addEach(time.Second/10, 100, start.Add(40*time.Second), "new", 1)
 	checkKeys(t, l.Top(start.Add(49*time.Second)), "dear 2.0", "new 2.0", "often 1.0")
-	checkKeys(t, l.Top(start.Add(60*time.Second)), "new 2.5") // it counts from 20 s on
+	checkKeys(t, l.Top(start.Add(60*time.Second)), "new 2.5") // the list covers the time from 20 s on
 	checkKeys(t, l.Top(start.Add(80*time.Second)))
 }
 
-// A busy list counts one take in eight, and each stands for eight. Keys that alternate with a period
-// of eight are all found.
+// A busy list counts one take in eight as eight takes. It finds all keys, also if they take turns with
+// a period of eight.
 func TestListSamples(t *testing.T) {
 	l := List{began: start}
 	const perSecond, seconds, keys = 8000, 4, 16
@@ -68,11 +69,11 @@ func TestListSamples(t *testing.T) {
 	if math.Abs(sum-perSecond) > perSecond/20 {
 		t.Errorf("all have %.0f/s, want about %d", sum, perSecond)
 	}
-	// When the takes have become few, each is counted again.
+	// When takes have become few, the list counts each take again.
 	later := start.Add(100 * time.Second)
 	l.addEach(time.Second, 20, later, "few", 1)
 	for _, k := range l.Top(later.Add(20 * time.Second)).Keys {
-		if k.PerSecond < 0.3 || k.PerSecond > 1 { // over at least 20 s and at most 60
+		if k.PerSecond < 0.3 || k.PerSecond > 1 { // 20 takes over at least 20 s and at most 60 s
 			t.Errorf("%s has %.2f/s, want those of all takes", k.Key, k.PerSecond)
 		}
 	}
@@ -99,7 +100,7 @@ func TestListConcurrently(t *testing.T) {
 	}
 }
 
-// The lists of a zone need at most 300 kB, and nothing before the first take.
+// The lists of a zone have at most 300 kB, and no sketches before the first take.
 func TestMemory(t *testing.T) {
 	if n := 2 * (unsafe.Sizeof(sketches{}) + shards*unsafe.Sizeof(sketch{})); n > 300_000 {
 		t.Errorf("the lists of a zone have %d bytes, want at most 300,000", n)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// keyOf returns a key of 40 bytes with a number.
+// keyOf returns a key of 40 bytes that ends with number.
 func keyOf(number uint64) []byte {
 	key := append(make([]byte, 0, 40), "key: 0123456789 0123456789 01234"...)
 	return binary.BigEndian.AppendUint64(key, number)
 }
 
-// Of a million keys whose use follows Zipf's law, the twenty that are used most are found: on one
-// node, and merged over twenty that have a part of the takes each.
+// The twenty keys that are used most are found among a million keys whose use follows Zipf's law: by
+// one node that has all takes, and by twenty nodes that share the takes and merge their lists.
 func TestRecall(t *testing.T) {
 	const keys, takes, nodes, top = 1_000_000, 3_000_000, 20, 20
 	began := time.Unix(1_700_000_020, 0) // a generation begins 20 s later
@@ -59,7 +59,7 @@ func TestRecall(t *testing.T) {
 				t.Errorf("%s: the key %d is not listed", name, number)
 				continue
 			}
-			// One take in eight is counted, so the rate is about that of the takes.
+			// One take in eight is counted, so a rate is only about that of the takes.
 			per, k := float64(used[number])/45, found.Keys[i]
 			if k.Rule != 1 || k.Limit != 2 || k.PerSecond > per*1.25 || k.PerSecond+k.Error < per*0.8 {
 				t.Errorf("%s: the key %d has %+v, want about %.0f/s", name, number, k, per)

@@ -1,31 +1,32 @@
-// Package topkeys finds the keys that use a zone most, however many keys there are, in the memory
-// for about a thousand of them.
+// Package topkeys finds the keys that use a zone most, among any number of keys. It has memory for
+// about a thousand keys.
 //
-// A sketch counts keys by the Space-Saving algorithm of Metwally, Agrawal and El Abbadi (2005). It
-// has a fixed number of counters. A key without one replaces the key with the smallest count, and
+// A sketch counts keys by the Space-Saving algorithm of Metwally, Agrawal and El Abbadi (2005). It has
+// a fixed number of counters. A key without a counter replaces the key with the smallest count, and
 // inherits that count as its possible error. So a key that uses more than its share of the counters
 // always has one, and the sketch knows how wrong each count may be.
 //
-// A [List] is what takes are added to: shards of sketches, each with a lock that no take waits for.
-// A busy list counts one take in eight. Use is counted in two generations of 30 seconds each, so a
-// [Top] describes the last 30 to 60 seconds.
+// Takes are added to a [List]: shards of sketches, each with a lock that no take waits for. A busy list
+// counts one take in eight. Takes are counted in generations of 30 seconds, and a list has the current
+// generation and the one before. So a [Top] describes the last 30 to 60 seconds.
 package topkeys
 
-// maxKey is the length in bytes of the longest key: that of package keytemplate.
+// maxKey is the length of the longest key in bytes. Package keytemplate makes no longer keys.
 const maxKey = 64
 
-// perSketch is how many keys a sketch counts.
+// perSketch is the number of counters in a sketch.
 const perSketch = 32
 
-// A counter is the use of one key in this generation and in the one before.
+// A counter counts the events of one key in this generation and in the one before. The sum is in
+// sketch.events.
 type counter struct {
-	before       uint64 // of its events: those of the generation before
-	errors       uint64 // of its events: those that may be of other keys
+	before       uint64 // events of the generation before
+	errors       uint64 // number of the counted events that may be events of other keys
 	errorsBefore uint64
 	rule         uint32
-	limit        uint32 // the newest
-	tier         uint16 // the newest
-	length       uint8  // of key; 0 if the counter is free
+	limit        uint32 // of the newest take
+	tier         uint16 // of the newest take
+	length       uint8  // of key, in bytes; 0 if the counter is free
 	key          [maxKey]byte
 }
 
@@ -33,30 +34,32 @@ func (c *counter) is(t *Take) bool {
 	return c.rule == t.Rule && string(c.key[:c.length]) == string(t.Key)
 }
 
-// A Take is a take of a key under a rule.
+// A Take is one take of a key under a rule.
 type Take struct {
-	Rule  uint32 // the ID of the rule, whose count is meant
-	Limit uint32 // tells apart the limits of that count
+	Rule  uint32 // ID of the rule that has the count
+	Limit uint32 // ID of the limit, as a rule may have several
 	Key   []byte // at most maxKey bytes
-	Tier  uint16 // the number of its tier in the zone
+	Tier  uint16 // number of the key's tier in the zone
 	Cost  int64
 }
 
-// A sketch counts the use of the keys that have most of it. The zero value has counted nothing.
+// A sketch counts the events of the keys that have most events. The zero value is an empty sketch.
 //
 // Invariant: a key without a counter has at most atMost() events in the two generations.
 type sketch struct {
 	generation int64
-	evicted    uint64 // the most that a key without a counter had when the generation began
+	evicted    uint64 // upper bound of the events of keys that had no counter when the generation began
 
-	// Of the counters, apart from the rest so that a search reads little memory.
+	// hashes and events belong to counters with the same index. They are apart from counters so that a
+	// search reads little memory.
 	hashes [perSketch]uint32 // of the keys
 	events [perSketch]uint64
 
 	counters [perSketch]counter
 }
 
-// advance begins a generation. A take may be late, so that its generation is the one before.
+// advance begins a generation. It does nothing if the generation is the current one, or the one before,
+// as that of a late take may be.
 func (s *sketch) advance(generation int64) {
 	switch generation {
 	case s.generation, s.generation - 1:
@@ -75,8 +78,8 @@ func (s *sketch) advance(generation int64) {
 	s.generation = generation
 }
 
-// add counts events of a key with a hash. It returns the tier that the key was counted with before,
-// if that is another one.
+// add counts events of a key whose hash is hash. If the key had another tier at its last take, add
+// returns that tier and true.
 func (s *sketch) add(hash uint32, t *Take, events uint64) (before uint16, changed bool) {
 	i, known := s.find(hash, t)
 	s.events[i] += events
@@ -86,8 +89,8 @@ func (s *sketch) add(hash uint32, t *Take, events uint64) (before uint16, change
 	return before, changed
 }
 
-// find returns the index of the counter of a key, which gets the one with the fewest events if it
-// has none. known reports whether it had one.
+// find returns the index of the counter of a key. known reports whether the key had a counter. If it
+// had none, find gives it the counter with the fewest events.
 func (s *sketch) find(hash uint32, t *Take) (i int, known bool) {
 	for i, h := range &s.hashes {
 		if h == hash && s.counters[i].is(t) {
@@ -112,5 +115,5 @@ func (s *sketch) least() (least int) {
 	return least
 }
 
-// atMost returns the most events that a key without a counter has.
+// atMost returns an upper bound of the events of any key without a counter.
 func (s *sketch) atMost() uint64 { return s.events[s.least()] + s.evicted }

@@ -7,7 +7,7 @@ import (
 
 func take(key string) *Take { return &Take{Rule: 1, Limit: 1, Key: []byte(key), Cost: 1} }
 
-// counted returns the events and errors of a key in a sketch, 0 if it has no counter.
+// counted returns the events and the errors of a key in a sketch. Both are 0 if the key has no counter.
 func (s *sketch) counted(key string) (events, errors uint64) {
 	for i := range s.counters {
 		if c := &s.counters[i]; c.length > 0 && c.is(take(key)) {
@@ -33,13 +33,13 @@ func TestSketch(t *testing.T) {
 	if s.atMost() != 10 {
 		t.Errorf("a key without a counter has at most %d, want 10", s.atMost())
 	}
-	// A new key replaces the one with the smallest count, and may have been there before.
+	// A new key takes the counter with the smallest count, and that count is its error.
 	s.add(77, take("new"), 3)
 	checkCounted(t, &s, "new", 13, 10)
 	checkCounted(t, &s, "key0", 0, 0)
 	s.add(77, take("new"), 5)
 	checkCounted(t, &s, "new", 18, 10)
-	// Counts of one key under two rules are apart, also if their hashes are equal.
+	// The counts of one key under two rules are apart, although the hashes are equal.
 	s.add(77, &Take{Rule: 2, Key: []byte("new")}, 4)
 	checkCounted(t, &s, "new", 18, 10)
 	checkCounted(t, &s, "key1", 0, 0)
@@ -69,11 +69,11 @@ func TestSketchGenerations(t *testing.T) {
 	}
 }
 
-// What a key had before it lost its counter in an earlier generation is part of its error.
+// The bound of a key without a counter includes the events that it had in the generation before.
 func TestSketchBound(t *testing.T) {
 	var s sketch
 	s.advance(1)
-	for i := range perSketch + 1 { // the last one takes the counter of the first
+	for i := range perSketch + 1 { // the last key takes the counter of the first
 		s.add(uint32(i), take(fmt.Sprint("key", i)), 6)
 	}
 	checkCounted(t, &s, "key0", 0, 0)

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Most is how many keys a Top has at most. The counts of keys further down are hardly larger than
-// their errors.
+// Most is the highest number of keys in a Top. The counts of further keys are hardly larger than their
+// errors.
 const Most = 100
 
-// A Top lists the keys of one node or several that were used most in the last 30 to 60 seconds, the
-// most used first.
+// A Top lists the keys that were used most in the last 30 to 60 seconds, on one node or several. The
+// most used key comes first.
 type Top struct {
 	Keys []Key
 
-	// Unlisted is the most events per second that a key which is not listed can have.
+	// Unlisted is an upper bound of the events per second of any key that is not listed.
 	Unlisted float64
 }
 
-// A Key is a key under a rule, and how much it was used.
+// A Key says how much a key was used under a rule.
 type Key struct {
 	ID
 	Limit     uint32  // see [Take]
-	PerSecond float64 // events, at least
-	Error     float64 // how many more there may be
+	PerSecond float64 // events that are certainly those of the key
+	Error     float64 // events per second that may be those of the key, or of others
 }
 
-// An ID identifies the count of a key.
+// An ID identifies a count: a key under a rule.
 type ID struct {
 	Rule uint32
 	Key  string
 }
 
-// Top returns the keys that were used most at now.
+// Top returns the keys that were used most in the time before now.
 func (l *List) Top(now time.Time) Top {
 	var all []Key
 	rest, per := uint64(0), 1/l.seconds(now)
@@ -47,8 +47,8 @@ func (l *List) Top(now time.Time) Top {
 	return newTop(all, float64(rest)*per)
 }
 
-// seconds returns how many seconds were counted at now: from the generation before on, if the list
-// had begun by then.
+// seconds returns how many seconds the counts at now cover: since the generation before began, or since
+// the list began if that is later.
 func (l *List) seconds(now time.Time) float64 {
 	began := time.Unix((generationAt(now)-1)*int64(generationLasts/time.Second), 0)
 	if l.began.After(began) {
@@ -57,7 +57,7 @@ func (l *List) seconds(now time.Time) float64 {
 	return max(1, now.Sub(began).Seconds())
 }
 
-// appendKeys appends the keys of s. per converts what was counted to a rate.
+// appendKeys appends the keys of s to all. A count times per is a rate in events per second.
 func (s *sketch) appendKeys(all []Key, per float64) []Key {
 	for i := range s.counters {
 		c := &s.counters[i]
@@ -71,8 +71,7 @@ func (s *sketch) appendKeys(all []Key, per float64) []Key {
 	return all
 }
 
-// newTop returns a list of the most used of all. rest is the most that keys can have which are not
-// in all.
+// newTop returns the Top of all. rest is an upper bound of the rate of any key that is not in all.
 func newTop(all []Key, rest float64) Top {
 	slices.SortFunc(all, func(a, b Key) int {
 		return cmp.Or(cmp.Compare(b.PerSecond, a.PerSecond), strings.Compare(a.ID.Key, b.ID.Key), cmp.Compare(a.Rule, b.Rule))
@@ -83,8 +82,9 @@ func newTop(all []Key, rest float64) Top {
 	return Top{slices.Clip(all[:min(Most, len(all))]), rest}
 }
 
-// Merge returns the list of several nodes. The use of a key is the sum of what is certain on each
-// node. A node that does not list a key may have served it, too: that is a part of the error.
+// Merge returns the Top of several nodes. The rate of a key is the sum of the rates that are certain on
+// each node. A node that does not list the key may have served it all the same, so the Unlisted of that
+// node is a part of the error.
 func Merge(nodes ...Top) Top {
 	keys, unlisted := make(map[ID]Key), 0.0
 	for _, n := range nodes {

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// Lists are the lists of a zone. The zero value has no takes. Begin comes before the first one.
+// Lists are the lists of a zone. Callers call Begin before the first take.
 type Lists struct {
-	Taken    List // takes that were admitted
+	Taken    List // admitted takes
 	Rejected List
 }
 
-// A View is what the lists of a zone have, on one node or several.
+// A View has the most used keys of a zone, on one node or several.
 type View struct{ Taken, Rejected Top }
 
 // Begin says that there was no take before at.
 func (l *Lists) Begin(at time.Time) { l.Taken.began, l.Rejected.began = at, at }
 
-// Used reports whether there was a take.
+// Used reports whether the lists have had a take.
 func (l *Lists) Used() bool {
 	return l.Taken.sketches.Load() != nil || l.Rejected.sketches.Load() != nil
 }
 
-// View returns what the lists have at now.
+// View returns the most used keys at now.
 func (l *Lists) View(now time.Time) View { return View{l.Taken.Top(now), l.Rejected.Top(now)} }
 
-// Hottest returns how many events per second the key has that is used most, admitted or not.
+// Hottest returns the events per second, admitted or not, of the key that has most.
 func (v *View) Hottest() (perSecond float64) {
 	sums := make(map[ID]float64)
 	for _, list := range []*Top{&v.Taken, &v.Rejected} {
@@ -49,12 +49,12 @@ func MergeViews(nodes []View) View {
 	return View{Merge(taken...), Merge(rejected...)}
 }
 
-// encoding is the first byte of an encoded view. Another one is that of another version.
+// encoding is the first byte of an encoded view: the version of the encoding.
 const encoding = 1
 
-// Append appends the encoding of v, by which nodes send it to each other: for each list the most
-// that an unlisted key has, the number of keys, and for each key its rule, limit, rate, error,
-// length and text. Rates are floats of four bytes.
+// Append appends the encoding of v, in which nodes send views to each other. For each list, it has
+// Unlisted, the number of keys, and for each key its rule, limit, rate, error, length and text. Rates
+// are floats of four bytes.
 func (v *View) Append(to []byte) []byte {
 	to = append(to, encoding)
 	for _, list := range []*Top{&v.Taken, &v.Rejected} {
@@ -77,7 +77,8 @@ func appendRate(to []byte, rate float64) []byte {
 
 var errEncoding = errors.New("topkeys: not an encoded view of this version")
 
-// Decode returns the view that Append has encoded. Its error is that nothing of this version has.
+// Decode returns the view that Append has encoded. It returns an error if Append of this version cannot
+// have written encoded.
 func Decode(encoded []byte) (v View, err error) {
 	d := decoder{rest: encoded}
 	if d.byte() != encoding {
@@ -105,7 +106,7 @@ func Decode(encoded []byte) (v View, err error) {
 	return v, nil
 }
 
-// A decoder reads what Append writes. Once it has failed, it reads zeros.
+// A decoder reads what Append writes. Once it has failed, it returns zeros.
 type decoder struct {
 	rest   []byte
 	failed bool
@@ -123,7 +124,7 @@ func (d *decoder) byte() byte { return d.next(1)[0] }
 
 func (d *decoder) uint32() uint32 { return binary.BigEndian.Uint32(d.next(4)) }
 
-// rate reads a rate. What is none fails: NaN would be neither more nor less than others.
+// rate reads a rate. It fails on other floats, as NaN would be neither more nor less than other rates.
 func (d *decoder) rate() float64 {
 	rate := float64(math.Float32frombits(d.uint32()))
 	if !(rate >= 0 && rate <= math.MaxFloat32) {

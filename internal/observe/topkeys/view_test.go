@@ -10,7 +10,7 @@ func key(name string, perSecond, err float64) Key {
 	return Key{ID: ID{Rule: 7, Key: name}, Limit: 9, PerSecond: perSecond, Error: err}
 }
 
-// A node that does not list a key may have served it, at most as often as its Unlisted says.
+// A node that does not list a key may have served it, at most at the rate of its Unlisted.
 func TestMerge(t *testing.T) {
 	merged := Merge(
 		Top{Keys: []Key{key("both", 10, 1), key("one", 8, 0)}, Unlisted: 2},
@@ -49,7 +49,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// Nobody has to trust what is in Redis.
+// FuzzDecode decodes any bytes, as a node does not trust what it reads in Redis.
 func FuzzDecode(f *testing.F) {
 	v := View{Top{Keys: []Key{key("a", 10, 1)}, Unlisted: 2}, Top{}}
 	f.Add(v.Append(nil))

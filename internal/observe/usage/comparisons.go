@@ -2,14 +2,15 @@ package usage
 
 import "sync/atomic"
 
-// Comparisons count comparisons by what the rule in force and the compared one decide.
+// Comparisons count the decisions that a zone has compared, by what the rule in force and the compared
+// rule decided.
 type Comparisons struct {
-	Used atomic.Bool // the zone compares, or did once
+	Used atomic.Bool // the zone compares, or has compared
 
 	BothAdmit, BothReject, InForceAdmits, ComparedAdmits atomic.Uint64
 }
 
-// Add counts a comparison by who admits.
+// Add counts one comparison.
 func (c *Comparisons) Add(inForceAdmits, comparedAdmits bool) {
 	n := &c.BothReject
 	switch {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Durations count how long something took, in buckets.
+// Durations count durations in buckets.
 type Durations struct {
-	micros atomic.Uint64 // in all
+	micros atomic.Uint64 // sum of all durations, in µs
 	upTo   [len(DurationBounds) + 1]atomic.Uint64
 }
 
-// DurationBounds are the upper bounds of the buckets, in seconds. The last bucket has none.
+// DurationBounds are the upper bounds of the buckets, in seconds. The last bucket has no bound.
 var DurationBounds = [...]float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 // Add adds a duration.
@@ -26,8 +26,8 @@ func (d *Durations) Add(took time.Duration) {
 	d.upTo[len(DurationBounds)].Add(1)
 }
 
-// Histogram returns how many durations there were, of how many seconds in all, and how many of them
-// up to each of DurationBounds.
+// Histogram returns the number of durations, their sum in seconds, and how many of them were at most as
+// long as each of DurationBounds.
 func (d *Durations) Histogram() (count uint64, seconds float64, upTo map[float64]uint64) {
 	upTo = make(map[float64]uint64, len(DurationBounds))
 	for i := range d.upTo {

@@ -6,16 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// mostMarked bounds the keys that a Marked has. When one more comes, another one leaves.
+// mostMarked is the highest number of keys in a Marked. One more key replaces another one.
 const mostMarked = 10_000
 
-// Marked are the counts that a dry run has denied last. Stores mark a key at the first denial of a
-// window, whoever asks: after the dry run, the first denial that rejects a request is another first one.
-// The zero value has none. It is safe for concurrent use.
+// Marked has the keys whose newest denial was by a dry run. A store marks the first denial of a key in
+// a window, even if a dry run made that denial. The first denial after the dry run then has no mark,
+// and Marked tells that it is the first one that rejects a request. The zero value is empty. A Marked is
+// safe for concurrent use.
 type Marked struct {
 	mu     sync.Mutex
 	counts map[uint64]struct{}
-	n      atomic.Int64 // of counts: zones without a dry run need no lock
+	n      atomic.Int64 // len(counts): without a dry run, Remove takes no lock
 }
 
 var markedSeed = maphash.MakeSeed()
@@ -28,7 +29,7 @@ func markedHash(rule uint32, key []byte) uint64 {
 	return h.Sum64()
 }
 
-// Add notes that a dry run has denied a key under the rule with an ID.
+// Add notes that a dry run has denied a key under the rule with this ID.
 func (m *Marked) Add(rule uint32, key []byte) {
 	hash := markedHash(rule, key)
 	m.mu.Lock()
@@ -37,7 +38,7 @@ func (m *Marked) Add(rule uint32, key []byte) {
 		m.counts = make(map[uint64]struct{})
 	}
 	if _, has := m.counts[hash]; !has && len(m.counts) == mostMarked {
-		for other := range m.counts { // any
+		for other := range m.counts { // any one
 			delete(m.counts, other)
 			break
 		}
@@ -46,7 +47,7 @@ func (m *Marked) Add(rule uint32, key []byte) {
 	m.n.Store(int64(len(m.counts)))
 }
 
-// Remove reports whether a dry run has denied the key last, and forgets that.
+// Remove reports whether the newest denial of the key was by a dry run, and removes the key.
 func (m *Marked) Remove(rule uint32, key []byte) bool {
 	if m.n.Load() == 0 {
 		return false

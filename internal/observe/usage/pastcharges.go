@@ -7,30 +7,31 @@ import (
 )
 
 const (
-	// fewCharges is from how many charges on those of a key count alone.
+	// fewCharges is the number of charges from which on the charges of a key alone foresee its next
+	// charge.
 	fewCharges = 5
 
-	// chargesOfKey and chargesOfAll are how many charges are remembered, the newest.
+	// A history has the newest chargesOfKey charges of a key, and the newest chargesOfAll of all keys.
 	chargesOfKey, chargesOfAll = 20, 100
 
-	// foreseenPercentile is the percentile that is foreseen.
+	// foreseenPercentile is the percentile of past charges that Foresee returns.
 	foreseenPercentile = 95
 
-	// mostChargedKeys bounds the keys that are remembered, about 200 bytes each. Those that were charged
-	// longest ago make room.
+	// mostChargedKeys is the highest number of keys in a history. A key takes about 200 bytes. The keys
+	// that were charged longest ago make room.
 	mostChargedKeys = 10_000
 )
 
-// A ChargeHistory remembers what the responses of one rule were charged, to foresee what the next one
-// will be. What a key was charged says most about the key: the charges of others count only while the
-// key has few, so that no key changes the reservations of all. The zero value has no charges.
+// A ChargeHistory remembers what the responses of one rule were charged, to foresee the next charge.
+// The charges of the key itself foresee it best. The charges of other keys count only while the key has
+// few, so no key changes the reservations of all others. The zero value has no charges.
 type ChargeHistory struct {
 	mu   sync.Mutex
-	keys [2]map[uint64]*newestCharges // those charged lately, and those before: a key that is charged moves to the first
+	keys [2]map[uint64]*newestCharges // keys charged lately, and those before; a charge moves its key to keys[0]
 	all  newestCharges
 }
 
-// chargeSeed hides which keys have the same hash.
+// chargeSeed is random, so that nobody can foresee which keys have equal hashes.
 var chargeSeed = maphash.MakeSeed()
 
 // Add adds what a response of key was charged.
@@ -53,17 +54,17 @@ func (h *ChargeHistory) Add(key []byte, events int64) {
 	h.all.add(events, chargesOfAll)
 }
 
-// Foreseen is by whose charges a charge is foreseen.
+// Foreseen says whose charges foresee a charge.
 type Foreseen int
 
 const (
-	ForeseenByNone Foreseen = iota // there are none
+	ForeseenByNone Foreseen = iota // nothing was charged yet
 	ForeseenByAll
 	ForeseenByKey
 )
 
-// Foresee returns the 95th percentile of what the last responses of key were charged; of what all
-// were, while those of the key are few.
+// Foresee returns the 95th percentile of what the last responses of key were charged. If the key has
+// fewer than fewCharges charges, Foresee returns the percentile of the charges of all keys.
 func (h *ChargeHistory) Foresee(key []byte) (events int64, by Foreseen) {
 	id := maphash.Bytes(chargeSeed, key)
 	h.mu.Lock()
@@ -79,10 +80,10 @@ func (h *ChargeHistory) Foresee(key []byte) (events int64, by Foreseen) {
 	return h.all.foresee(), ForeseenByAll
 }
 
-// newestCharges are the newest, in a ring.
+// newestCharges has the newest charges in a ring.
 type newestCharges struct {
 	newest []int64
-	next   int // where the next one goes once the ring is full
+	next   int // index of the oldest charge once the ring is full
 }
 
 func (c *newestCharges) add(events int64, most int) {
@@ -94,7 +95,7 @@ func (c *newestCharges) add(events int64, most int) {
 	}
 }
 
-// foresee returns their percentile.
+// foresee returns the percentile of the charges in c.
 func (c *newestCharges) foresee() int64 {
 	var room [chargesOfAll]int64
 	sorted := append(room[:0], c.newest...)

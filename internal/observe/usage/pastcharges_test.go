@@ -12,8 +12,8 @@ func wants(t *testing.T, h *ChargeHistory, key string, want int64, wantBy Forese
 	}
 }
 
-// TestForesee foresees the 95th percentile of the last charges of a key, and of all keys while it
-// has few of its own.
+// TestForesee foresees a charge by the 95th percentile of the last charges of the key, and by those of
+// all keys while the key has few.
 func TestForesee(t *testing.T) {
 	h := new(ChargeHistory)
 	wants(t, h, "small", 0, ForeseenByNone)
@@ -41,7 +41,7 @@ func TestForesee(t *testing.T) {
 	wants(t, h, "large", 7, ForeseenByKey)
 }
 
-// TestBound remembers the keys that were charged last, and a bounded number of them.
+// TestBound checks that a history has a bounded number of keys: those that were charged last.
 func TestBound(t *testing.T) {
 	h := new(ChargeHistory)
 	for i := range 2 * mostChargedKeys {

@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 )
 
-// zones are by name: metrics are about zones, wherever they are counted.
+// zones are the counters of all zones, by the name of the zone: handlers that name one zone share its
+// counters.
 var zones = pool.New[string, *Zone]()
 
 // Acquire returns the counters of a zone, and a function that releases them.
@@ -15,10 +16,11 @@ func Acquire(zone string) (z *Zone, release func()) {
 	return zones.Acquire(zone, func() *Zone { return newZone(zone) })
 }
 
-// All returns the counters of all zones.
+// All returns the counters of all zones of the process.
 func All() []*Zone { return zones.All() }
 
-// TopOf returns what the lists of a zone have now, nothing if no configuration has the zone.
+// TopOf returns the most used keys of a zone. It returns the zero View if no configuration has the
+// zone.
 func TopOf(zone string) topkeys.View {
 	if z := zones.Get(zone); z != nil {
 		return z.Top.View(time.Now())
@@ -26,11 +28,11 @@ func TopOf(zone string) topkeys.View {
 	return topkeys.View{}
 }
 
-// Find returns the counters of a zone, nil if no configuration has the zone.
+// Find returns the counters of a zone. It returns nil if no configuration has the zone.
 func Find(zone string) *Zone { return zones.Get(zone) }
 
-// Keys calls yield with the keys that the lists and the journal of z have, until it returns false. A
-// key may come several times.
+// Keys calls yield with each key in the lists and in the journal of z, until yield returns false. A key
+// may come several times.
 func (z *Zone) Keys(yield func(key []byte) bool) {
 	for _, list := range []*topkeys.List{&z.Top.Rejected, &z.Top.Taken} {
 		for _, key := range list.Keys() {
@@ -47,5 +49,5 @@ func (z *Zone) Keys(yield func(key []byte) bool) {
 	}
 }
 
-// Close implements the interface of the pool. Counters hold nothing.
+// Close does nothing. The pool calls it when no configuration has the zone any more.
 func (*Zone) Close() {}

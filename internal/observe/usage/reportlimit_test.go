@@ -6,9 +6,9 @@ func TestReportLimit(t *testing.T) {
 	var l ReportLimit
 	for _, step := range []struct {
 		second     int64
-		reports    int // tried
+		reports    int // number of calls
 		ok         int
-		suppressed uint64 // returned with the first
+		suppressed uint64 // returned by the first call
 	}{
 		{100, 3, 3, 0},
 		{100, 12, 7, 0},

@@ -1,5 +1,6 @@
 // Package usage counts what the zones of a process have decided. The counters of a zone outlive its
-// configuration: a reload hands them from the old one to the new one, so metrics do not fall.
+// configuration: a reload hands them from the old configuration to the new one, so no counter of a
+// metric falls.
 package usage
 
 import (
@@ -15,70 +16,70 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A Zone is what outlives a configuration of a zone besides its counts.
+// A Zone has what outlives the configuration of a zone, except the counts of its limits.
 type Zone struct {
 	Name  string
 	Began time.Time
 
-	Top     topkeys.Lists // of the keys that use it most
+	Top     topkeys.Lists // the most used keys
 	Journal journal.Log
 
-	Recent recent.Memory // of its decisions, while somebody wants to try another limit
+	Recent recent.Memory // newest decisions, while somebody wants to try another limit
 
-	Allowed      atomic.Uint64 // past the zone by its allow_key list
-	Denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
-	WouldDeny    atomic.Uint64 // admitted by a dry run, in place of 403 and 400
+	Allowed      atomic.Uint64 // requests that an allow_key list let pass the zone
+	Denied       atomic.Uint64 // 403 by a deny_key list or because there is no key; 400 because a key is ambiguous
+	WouldDeny    atomic.Uint64 // requests that a dry run admitted in place of a 403 or 400
 	MissingKeys  atomic.Uint64
 	Ambiguous    atomic.Uint64 // keys, tiers, costs and paths that programs may read differently
 	InvalidCosts atomic.Uint64
 	UnknownTiers atomic.Uint64
 	BeforeAuth   atomic.Uint64
-	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing provides
+	Unprovided   atomic.Int64 // placeholders of the newest configuration that nothing sets
 	Comparisons  Comparisons
 	Waits        Waits
-	Asked        Durations // of decisions for which Redis was asked
+	Asked        Durations // durations of the decisions for which Redis was asked
 	Charges      Charges
 
-	Concurrent         atomic.Bool   // the zone limits requests at once, or did once
+	Concurrent         atomic.Bool   // the zone limits requests at once, or has done so
 	InFlight           atomic.Int64  // requests that hold a permit
-	ConcurrentRejected atomic.Uint64 // of Rejected and WouldReject, for too many requests at once
+	ConcurrentRejected atomic.Uint64 // those of Rejected and WouldReject that were too many requests at once
 
 	StalledRequests  atomic.Uint64 // requests that were ended because their client did not send the body
 	StalledResponses atomic.Uint64 // requests that were ended because their client did not read the response
 
-	Adaptive   atomic.Pointer[adaptive.Limiter] // in force; nil if the zone has none
-	Overloaded atomic.Uint64                    // 503 by it
+	Adaptive   atomic.Pointer[adaptive.Limiter] // the limiter in force; nil if the zone has none
+	Overloaded atomic.Uint64                    // 503 by the adaptive limiter
 
-	Logged, Emitted ReportLimit // of the first rejections of keys
-	InDryRun        Marked      // of dry runs, until a denial rejects a request
-	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
+	Logged, Emitted ReportLimit // bound logs and events about the first rejections of keys
+	InDryRun        Marked      // keys that a dry run has denied, until a denial rejects them
+	Windowless      ReportLimit // bounds logs about rejections that have no window: 403, 400 and limits that block
 
 	mu       sync.Mutex
-	counters []*Counters               // by number
-	tiers    []string                  // by Counters.TierNumber
-	next     *adaptive.Limiter         // of a configuration that may come into force
+	counters []*Counters               // by Counters.Number
+	tiers    []string                  // names, by Counters.TierNumber
+	next     *adaptive.Limiter         // of a configuration that is being loaded
 	past     map[string]*ChargeHistory // by endpoint
 }
 
-// A Limit is the limit in force at an endpoint of a zone for a tier.
+// A Limit is the limit that a zone has in force at an endpoint for a tier.
 type Limit struct {
 	Zone, Endpoint, Tier string
 
-	Events int64 // 0 if each request is rejected
+	Events int64 // per window; 0 if each request is rejected
 	Window time.Duration
 }
 
-// Counters count what the limits of a zone have decided, at one endpoint, for keys of one tier.
+// Counters count what a zone has decided at one endpoint about keys of one tier.
 type Counters struct {
-	Endpoint, Tier string // "" for the rest of the zone, and for no tier
-	Number         uint32 // among those of the zone
-	TierNumber     uint16 // of the tier in the zone
+	Endpoint, Tier string // Endpoint is "" for the rest of the zone, and Tier is "" for keys without a tier
+	Number         uint32 // index among the counters of the zone
+	TierNumber     uint16 // index of the tier in the zone
 
 	Admitted    bySource // within the limit
-	Queued      bySource // the same, after they have waited for their turn
+	Queued      bySource // within the limit, after they have waited for their turn
 	Rejected    bySource // 429
-	Outage      bySource // admitted by on_outage, as the store did not answer
-	Unavailable bySource // 503 by on_outage, as the store did not answer
+	Outage      bySource // admitted by on_outage because the store did not answer
+	Unavailable bySource // 503 by on_outage because the store did not answer
 	WouldReject bySource // admitted by a dry run
 }
 
@@ -90,11 +91,11 @@ func newZone(name string) *Zone {
 	return z
 }
 
-// Counters returns the counters of an endpoint and a tier.
+// Counters returns the counters of an endpoint and a tier. It makes them if there are none.
 func (z *Zone) Counters(endpoint, tier string) *Counters {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	for _, c := range z.counters { // few: rules remember theirs
+	for _, c := range z.counters { // a linear search, as rules keep their counters
 		if c.Endpoint == endpoint && c.Tier == tier {
 			return c
 		}
@@ -104,7 +105,7 @@ func (z *Zone) Counters(endpoint, tier string) *Counters {
 	return c
 }
 
-// tierNumberLocked returns the number of a tier, which outlives configurations as the counters do. It
+// tierNumberLocked returns the number of a tier, which outlives configurations like the counters. It
 // needs z.mu.
 func (z *Zone) tierNumberLocked(tier string) uint16 {
 	i := slices.Index(z.tiers, tier)
@@ -115,15 +116,16 @@ func (z *Zone) tierNumberLocked(tier string) uint16 {
 	return uint16(i)
 }
 
-// TierCalled returns the tier with a number.
+// TierCalled returns the name of the tier with this number.
 func (z *Zone) TierCalled(number uint16) string {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.tiers[number]
 }
 
-// AdaptiveWith returns the limiter with some settings: the one in force, with what it has learned, if
-// it has them. All handlers of a configuration get the same.
+// AdaptiveWith returns a limiter with the settings s. It is the one in force, with what that has
+// learned, if its settings are equal to s. Otherwise all handlers of a configuration get one new
+// limiter.
 func (z *Zone) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -136,14 +138,14 @@ func (z *Zone) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
 	return z.next
 }
 
-// AllCounters returns the counters of all endpoints and tiers that the zone has had.
+// AllCounters returns the counters of all endpoints and tiers that the zone has had since it began.
 func (z *Zone) AllCounters() []*Counters {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return slices.Clone(z.counters)
 }
 
-// Sum returns the sums of all counters.
+// Sum returns the sum of all counters of the zone.
 func (z *Zone) Sum() *Counters {
 	sum := new(Counters)
 	for _, c := range z.AllCounters() {
@@ -162,7 +164,7 @@ func (z *Zone) Sum() *Counters {
 // bySource counts decisions by their source.
 type bySource [limiter.Sources]atomic.Uint64
 
-// Total returns the sum of all sources.
+// Total returns the sum over all sources.
 func (b *bySource) Total() (n uint64) {
 	for i := range b {
 		n += b[i].Load()
@@ -170,12 +172,12 @@ func (b *bySource) Total() (n uint64) {
 	return n
 }
 
-// An Addresses counts the requests that the client's address decides, before any zone.
+// Addresses count the requests that are decided by the address of the client, before any zone.
 type Addresses struct {
-	Allowed       atomic.Uint64 // past all zones by an allow list
+	Allowed       atomic.Uint64 // requests that an allow list let pass all zones
 	Denied        atomic.Uint64 // 403 by a deny list
-	ExemptProxies atomic.Uint64 // of allowed, by the address of what is probably a proxy
+	ExemptProxies atomic.Uint64 // those of Allowed that came directly from an address that is probably a proxy
 
-	// UntrustedProxies are requests that a zone has counted by such an address.
+	// UntrustedProxies counts requests that a zone counted by the address of a probable proxy.
 	UntrustedProxies atomic.Uint64
 }

@@ -3,30 +3,33 @@ package usage
 import "sync/atomic"
 
 const (
-	// mostWaiting and mostInZone bound the requests that wait for their turn on this node, in all zones
-	// and in one.
+	// mostWaiting is the highest number of requests that wait for their turn on this node in all zones,
+	// and mostInZone that in one zone.
 	mostWaiting, mostInZone = 10_000, 5_000
 
-	// MostOfKey bounds the events of a key that have been promised and whose turn has not come.
+	// MostOfKey is the highest number of events of one key that have been promised and whose turn has
+	// not come.
 	MostOfKey = 1000
 )
 
-// waiting is how many requests wait in all zones. It outlives configurations, as they do.
+// waiting is the number of requests that wait in all zones. It outlives configurations, as the requests
+// do.
 var waiting atomic.Int64
 
-// Waits count the requests that wait for their turn in a zone.
+// Waits count the requests of a zone that wait for their turn.
 type Waits struct {
-	Used      atomic.Bool   // the zone has `wait`, or had it once
-	GivenBack atomic.Uint64 // turns whose client had left, and that others got
-	Lost      atomic.Uint64 // turns whose client had left, and that nobody used
+	Used      atomic.Bool   // the zone has `wait`, or has had it
+	GivenBack atomic.Uint64 // turns of clients that had left, which other requests got
+	Lost      atomic.Uint64 // turns of clients that had left, which nobody used
 	Full      atomic.Uint64 // requests that were rejected because too many waited
 
-	Waited Durations // of requests that have waited
+	Waited Durations // how long requests have waited
 
 	waiting atomic.Int64
 }
 
-// Begin has a request that may wait begin, and reports false if too many wait. End ends it.
+// Begin counts a request that waits, and reports true. It reports false if too many requests wait.
+// After true, the caller calls End.
 func (w *Waits) Begin() bool {
 	if waiting.Add(1) <= mostWaiting {
 		if w.waiting.Add(1) <= mostInZone {
@@ -38,11 +41,11 @@ func (w *Waits) Begin() bool {
 	return false
 }
 
-// End ends what Begin has begun.
+// End ends the wait that Begin has begun.
 func (w *Waits) End() {
 	w.waiting.Add(-1)
 	waiting.Add(-1)
 }
 
-// Waiting returns how many requests wait.
+// Waiting returns the number of requests that wait in the zone.
 func (w *Waits) Waiting() int64 { return w.waiting.Load() }

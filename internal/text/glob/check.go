@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Check refuses patterns that were written in another syntax, and so would match other texts than
-// it seems.
+// Check returns an error if a pattern was written in another syntax, because it would match other texts
+// than its author expects.
 func Check(pattern string) error {
 	switch {
 	case placeholder.MatchString(pattern):
@@ -22,7 +22,7 @@ func Check(pattern string) error {
 	return nil
 }
 
-// Warning returns what is probably a mistake in a pattern, or "".
+// Warning returns a text about a probable mistake in a pattern. It returns "" if there is none.
 func Warning(pattern string) string {
 	switch {
 	case len(pattern) > 1 && strings.HasSuffix(pattern, "%") && !strings.ContainsAny(pattern, "*?"):
@@ -39,7 +39,8 @@ var (
 	placeholder  = regexp.MustCompile(`\{\$?[A-Za-z][\w-]*(\.[^{}]*|:[^{}]*)\}|\{\$\w+\}`)
 	alternatives = regexp.MustCompile(`\{[^{}"]*,[^{}"]*\}`)
 
-	// Keys may be addresses, hosts, paths, base64 and names such as auth0|7 or CORP\ann.
+	// It matches no address, host, path, base64, or name such as auth0|7 or CORP\ann: those may be
+	// keys.
 	regularExpression = regexp.MustCompile(`^\^|^/.*(\.\*|[\\^$(\[]).*/$|(^|[_:-])\.[*+]|\.\+$|\(.*\|.*\)|\(\?|^\\[dwsDWSb]|` +
 		`\\[dwsDWS][+*{]|\\\.|\[\^?[A-Za-z0-9]-[A-Za-z0-9]`)
 	letterDotStar = regexp.MustCompile(`[A-Za-z]\.\*$`)

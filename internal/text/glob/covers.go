@@ -2,12 +2,12 @@ package glob
 
 import "strings"
 
-// Covers reports whether wide matches every text that narrow matches. It is certain when it says
-// so, and may miss it for patterns that put `?` beside other wildcards.
+// Covers reports whether wide matches every text that narrow matches. True is certain. It may return
+// false by mistake if a pattern has a `?` beside other wildcards.
 func Covers(wide, narrow string) bool {
 	w, n := []rune(sorted(wide)), []rune(sorted(narrow))
-	// The usual match of a pattern against a text: star is the last * of w, and from is where it
-	// ends in n. A * of narrow is a character that only a * of wide matches.
+	// This matches w against n as against a text, in which a * is a character that only a * of w
+	// matches. star is the index of the last * in w, and from is where its match ends in n.
 	star, from, i := -1, 0, 0
 	for j := 0; j < len(n); {
 		switch {
@@ -26,8 +26,8 @@ func Covers(wide, narrow string) bool {
 	return strings.Trim(string(w[i:]), "*") == ""
 }
 
-// sorted returns an equal pattern in which adjacent wildcards have one order: each `?`, then one
-// `*`.
+// sorted returns a pattern that matches the same texts. Where wildcards are adjacent, it has each `?`
+// first, and then one `*`.
 func sorted(pattern string) string {
 	var b strings.Builder
 	stars := false
@@ -48,7 +48,8 @@ func sorted(pattern string) string {
 	return b.String()
 }
 
-// Covers returns a pattern of g that matches every text that pattern matches.
+// Covers returns a pattern of g that matches every text that pattern matches. covered is false if g has
+// none.
 func (g Set) Covers(pattern string) (by string, covered bool) {
 	if _, found := g.exact[pattern]; found {
 		return pattern, true
@@ -56,7 +57,7 @@ func (g Set) Covers(pattern string) (by string, covered bool) {
 	for _, p := range g.patterns {
 		start, _, _ := strings.Cut(p[0], "?")
 		if !strings.HasPrefix(pattern, start) {
-			continue // as nearly all of many patterns, which are compared with each other
+			continue // nearly all pairs of patterns end here
 		}
 		if wide := strings.Join(p, "*"); Covers(wide, pattern) {
 			return wide, true

@@ -25,7 +25,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// TestCoversIsCertain looks for a text that narrow matches and wide, which covers it, does not.
+// TestCoversIsCertain looks for patterns of which wide covers narrow, and for a text that only narrow
+// matches.
 func TestCoversIsCertain(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {

@@ -15,7 +15,7 @@ type Set struct {
 	patterns []pattern
 }
 
-// A pattern is cut at its `*`s. It has at least one piece.
+// A pattern is the pieces of a pattern between its `*`s. It has at least one piece.
 type pattern []string
 
 // Parse compiles patterns.
@@ -63,9 +63,9 @@ func (g Set) Match(s string) bool {
 	return false
 }
 
-// match takes each piece at the first place where it fits, which leaves the most text for the
-// pieces that follow. It never backtracks: its time is linear in the length of s, and at most
-// multiplied by the length of a piece that contains `?`.
+// match matches each piece at the first place where it fits, which leaves most text for the pieces that
+// follow. It never backtracks, so its time is linear in the length of s. If a piece has a `?`, the time
+// also grows with the length of that piece.
 func (g pattern) match(s string) bool {
 	first, last := g[0], g[len(g)-1]
 	n := fits(s, first)
@@ -86,7 +86,8 @@ func (g pattern) match(s string) bool {
 	return ok && fits(tail, last) == len(tail)
 }
 
-// fits returns the length in bytes of the prefix of s that the piece p matches, or -1.
+// fits returns the length in bytes of the prefix of s that the piece p matches. It returns -1 if p
+// matches no prefix.
 func fits(s, p string) int {
 	n := 0
 	for i := 0; i < len(p); {
@@ -108,7 +109,7 @@ func fits(s, p string) int {
 	return n
 }
 
-// find returns the index in s after the first match of the piece p, or -1.
+// find returns the index in s after the first match of the piece p. It returns -1 if p does not match.
 func find(s, p string) int {
 	if !strings.Contains(p, "?") {
 		i := strings.Index(s, p)
@@ -129,7 +130,7 @@ func find(s, p string) int {
 	}
 }
 
-// lastChars returns the last n characters of s. ok is false if s is shorter.
+// lastChars returns the last n characters of s. ok is false if s has fewer.
 func lastChars(s string, n int) (tail string, ok bool) {
 	at := len(s)
 	for range n {

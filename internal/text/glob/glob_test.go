@@ -77,7 +77,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// A matcher that backtracks at each star would never finish.
+// A matcher that backtracks at each star would not finish.
 func TestMatchHostileText(t *testing.T) {
 	g, err := Parse([]string{strings.Repeat("*a", 50) + "*b", strings.Repeat("*?a", 50) + "*b"})
 	if err != nil {
@@ -88,7 +88,7 @@ func TestMatchHostileText(t *testing.T) {
 	}
 }
 
-// FuzzMatch compares with a matcher that tries every way to divide the text.
+// FuzzMatch compares Match with a matcher that tries all ways to divide the text.
 func FuzzMatch(f *testing.F) {
 	f.Add("a*b?c", "a1bxc")
 	f.Add("*?é*世", "aéé\xc3世")
@@ -107,7 +107,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// chars cuts s into characters. A byte that belongs to none is its own.
+// chars splits s into characters. A byte that is not UTF-8 is a character of its own.
 func chars(s string) []string {
 	var cs []string
 	for len(s) > 0 {
@@ -117,7 +117,8 @@ func chars(s string) []string {
 	return cs
 }
 
-// matchesSomehow notes after each character of the pattern which prefixes of s it can have matched.
+// matchesSomehow reports whether pattern matches s. After each character of the pattern, it has the
+// prefixes of s that the pattern so far can match.
 func matchesSomehow(pattern, s []string) bool {
 	matched := make([]bool, len(s)+1)
 	matched[0] = true

@@ -1,4 +1,4 @@
-// Package httpmethod tells the methods of HTTP from misspelled ones, and reads those of requests.
+// Package httpmethod recognizes misspelled methods of HTTP, and reads the method of a request.
 package httpmethod
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
-// Of returns the method of a request in upper case, as a proxy sends it upstream: Caddy makes a GET
-// of a CONNECT that opens a WebSocket.
+// Of returns the method of a request in upper case, as a proxy sends it to the upstream. For a CONNECT
+// that opens a WebSocket, that is GET, because Caddy sends a GET.
 func Of(r *http.Request) string {
 	if OpensWebSocket(r) {
 		return http.MethodGet
@@ -32,8 +32,8 @@ func OpensWebSocket(r *http.Request) bool {
 	return r.ProtoMajor == 3 && r.Proto == "websocket"
 }
 
-// Check returns an error if method, in upper case, is surely a mistake. Programs have methods of
-// their own, so any other unknown method is only probably wrong: warning says why.
+// Check returns an error if method, in upper case, is certainly a mistake. It returns a warning for any
+// other unknown method, because some programs have methods of their own.
 func Check(method string) (warning string, err error) {
 	switch {
 	case slices.Contains(common, method), slices.Contains(others, method):
@@ -52,14 +52,14 @@ func Check(method string) (warning string, err error) {
 // letters are the characters of the methods in use.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 
-// every is what other programs write for all methods.
+// every has the words that other programs use for all methods.
 var every = []string{"ANY", "ALL", "*"}
 
-// common are the methods that misspelled ones are compared with.
+// common are the methods with which Check compares a misspelled method.
 var common = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
 
-// others are the rest of the methods that IANA registers, and methods of well-known programs: of
-// caches, UPnP, Icecast, Vault, and Microsoft's remote desktops and WebDAV.
+// others are the other methods that IANA registers, and methods of well-known programs: of caches,
+// UPnP, Icecast, Vault, and Microsoft's remote desktops and WebDAV.
 var others = strings.Fields(`
 	ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT COPY LABEL LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MKREDIRECTREF
 	MKWORKSPACE MOVE ORDERPATCH PRI PROPFIND PROPPATCH QUERY REBIND REPORT SEARCH UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE

@@ -6,20 +6,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/glob"
 )
 
-// Covers reports whether wide matches every path that narrow matches. Both are patterns in lower
-// case, without slashes at their end. It is certain when it says so.
+// Covers reports whether wide matches every path that narrow matches. Both patterns are in lower case,
+// without slashes at the end. True is certain, and false may be a mistake.
 func Covers(wide, narrow string) bool {
 	if wide == narrow || wide == "*" {
 		return true
 	}
 	if start, _ := start(wide); !strings.HasPrefix(narrow, start) {
-		return false // as nearly all of many endpoints, which are compared with each other
+		return false // nearly all pairs of endpoints end here
 	}
 	if unusual(wide) || unusual(narrow) {
 		return false
 	}
 	if isScript(narrow) && !isScript(wide) && !(matchesSlashes(wide) && strings.HasSuffix(wide, "*")) {
-		return false // what is behind the script
+		return false // narrow also matches paths that go on behind the script
 	}
 	if matchesSlashes(wide) {
 		return glob.Covers(wide, narrow)
@@ -39,14 +39,14 @@ func Covers(wide, narrow string) bool {
 	return true
 }
 
-// unusual reports whether a pattern is matched in another way than by its characters and wildcards.
+// unusual reports whether a pattern has more than characters that match themselves, and wildcards.
 func unusual(pattern string) bool {
 	return strings.ContainsAny(pattern, `%[\;`) || strings.Contains(pattern, "//") ||
 		matchesSlashes(pattern) && strings.Contains(pattern, "?")
 }
 
-// matchesSlashes reports whether the * of a pattern also match slashes: if it has only one * that
-// is at its start or end, or only two that are at both. ? is a character of its own there.
+// matchesSlashes reports whether a * in pattern also matches slashes. It does if the pattern has only
+// one *, at its start or end, or only two, at its start and end. A ? matches itself in such a pattern.
 func matchesSlashes(pattern string) bool {
 	starts, ends := strings.HasPrefix(pattern, "*"), strings.HasSuffix(pattern, "*")
 	switch strings.Count(pattern, "*") {

@@ -35,8 +35,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// TestCoversIsCertain looks for a path that Caddy's matcher of narrow matches and that of wide,
-// which covers it, does not.
+// TestCoversIsCertain looks for patterns of which wide covers narrow, and for a path that, of Caddy's
+// matchers, only that of narrow matches.
 func TestCoversIsCertain(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func(letters string, most int) string {

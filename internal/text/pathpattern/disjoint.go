@@ -2,8 +2,8 @@ package pathpattern
 
 import "strings"
 
-// Disjoint reports whether no path matches both patterns, which are in lower case. It is certain
-// when it says so. A slash at the end of a path does not count.
+// Disjoint reports whether no path matches both patterns, which are in lower case. True is certain, and
+// false may be a mistake. Slashes at the end of a path do not count.
 func Disjoint(a, b string) bool {
 	if unusual(a) || unusual(b) || strings.Contains(a+b, "{") {
 		return false
@@ -21,7 +21,8 @@ func Disjoint(a, b string) bool {
 	return !strings.HasPrefix(startA, startB) && !strings.HasPrefix(startB, startA)
 }
 
-// start returns what all paths that match a pattern begin with, and whether more may follow.
+// start returns the text with which all paths begin that match a pattern. more says that a path may go
+// on behind that text.
 func start(pattern string) (text string, more bool) {
 	if i := strings.IndexAny(pattern, "*?"); i >= 0 {
 		return pattern[:i], true

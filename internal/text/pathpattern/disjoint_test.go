@@ -24,7 +24,8 @@ func TestDisjoint(t *testing.T) {
 	}
 }
 
-// TestDisjointIsCertain looks for a path that Caddy's matchers of two disjoint patterns match.
+// TestDisjointIsCertain looks for two patterns that are reported as disjoint, and for a path that matches
+// both in Caddy.
 func TestDisjointIsCertain(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	word := func(letters string) string {

@@ -8,33 +8,33 @@ import (
 	"unique"
 )
 
-// A Pattern is a pattern of Caddy's path matcher, compiled. It matches what that does, except that
-// it does not clean paths: a path has readings instead, in which it needs no cleaning. It is
-// immutable.
+// A Pattern is a compiled pattern of Caddy's path matcher. It matches the paths that Caddy's matcher
+// matches, but it does not clean a path: callers match each reading of the path instead, and a reading
+// needs no cleaning. A Pattern is immutable.
 type Pattern struct {
 	id       unique.Handle[identity]
 	kind     kind
-	exactly  bool       // it ignores neither slashes at the end nor what is behind a script
-	unmerged bool       // it has several slashes in a row, so it matches paths that do
-	text     string     // in lower case; of a prefix, suffix or part without its wildcards
-	segments [][]string // of a segmented pattern: what is between the wildcards of each segment
-	escaped  bool       // it writes an encoded character, so it says how %2f is read
-	script   bool       // its last segment is a script, behind which servers take PATH_INFO
+	exactly  bool       // slashes at the end of a path count, and so does what is behind a script
+	unmerged bool       // it has several slashes in a row, so it is matched against paths that have them
+	text     string     // in lower case; without the wildcards of a prefix, suffix or contained text
+	segments [][]string // if kind is segmented: the texts between the wildcards of each segment
+	escaped  bool       // it has an encoded character, so it says how %2f is read
+	script   bool       // its last segment is a script; servers take what is behind that as PATH_INFO
 }
 
-// An identity is what patterns have in common that match the same.
+// An identity is what two patterns have in common if they match the same paths.
 type identity struct {
 	text    string
 	exactly bool
 }
 
-// An ID is equal for patterns that match the same, as they were written alike.
+// An ID identifies a pattern: patterns with one ID match the same paths.
 type ID = unique.Handle[identity]
 
 // ID returns the ID of p.
 func (p *Pattern) ID() ID { return p.id }
 
-// Quick reports whether p needs no more time than to look up an answer.
+// Quick reports whether matching p is as fast as looking up an earlier result.
 func (p *Pattern) Quick() bool { return p.kind <= suffix && !p.script && !p.escaped }
 
 type kind uint8
@@ -45,16 +45,17 @@ const (
 	prefix
 	suffix
 	contained
-	segmented // wildcards match no slash
-	special   // the same with ?, [ and \
+	segmented // wildcards do not match slashes
+	special   // segmented, with ?, [ or \
 )
 
-// Matcher compiles a pattern of a path matcher, which ignores less than an endpoint does. If it writes
-// an encoded character and may be wider, it is one of an endpoint. ok is false for patterns that only
-// Caddy can match, such as those with placeholders.
+// Matcher compiles a pattern of a path matcher. Unlike an endpoint, it does not ignore slashes at the
+// end, nor what is behind a script. ok is false if only Caddy can match the pattern, such as one with
+// placeholders. If the pattern has an encoded character, Matcher compiles it as that of an endpoint,
+// which matches more paths; ok is false then unless wider is true.
 func Matcher(pattern string, wider bool) (p Pattern, ok bool) {
 	switch {
-	case strings.Contains(pattern, "{"), runtime.GOOS == "windows": // which has other paths
+	case strings.Contains(pattern, "{"), runtime.GOOS == "windows": // Windows has other paths
 		return p, false
 	case strings.Contains(pattern, "%"):
 		return Compile(pattern), wider && !strings.Contains(pattern, "%*")
@@ -66,7 +67,7 @@ func Matcher(pattern string, wider bool) (p Pattern, ok bool) {
 	return p, true
 }
 
-// Compile compiles a pattern that Check accepts.
+// Compile compiles the pattern of an endpoint. Check must accept the pattern.
 func Compile(pattern string) Pattern {
 	p := Pattern{text: strings.ToLower(pattern), escaped: strings.Contains(pattern, "%")}
 	p.id = unique.Make(identity{text: p.text})
@@ -97,8 +98,8 @@ func Compile(pattern string) Pattern {
 	return p
 }
 
-// decode decodes the encoded characters of a pattern in lower case. %2f stays, because the readings
-// of a path have it where a server keeps it. %* is a *.
+// decode decodes the encoded characters of a pattern in lower case. It keeps %2f, because the readings
+// of a path also have %2f where a server keeps it. It turns %* into *.
 func decode(pattern string) string {
 	var b strings.Builder
 	for {
@@ -125,16 +126,17 @@ func decode(pattern string) string {
 	}
 }
 
-// A Text is a path as a server reads it, in lower case and decoded. Merged has one slash for several
-// in a row. Escaped has %2f for each encoded slash, whatever the server makes of it.
+// A Text is a path as one server reads it, in lower case and decoded. Merged is the path with one slash
+// in place of several in a row. Escaped is the path with %2f for each encoded slash, also if the server
+// decodes it.
 type Text interface {
 	Path() string
 	Merged() string
 	Escaped() string
 }
 
-// Match reports whether p matches a path. Unless it is of a path matcher, it ignores slashes at its
-// end, and what is behind a script.
+// Match reports whether p matches a path. Unless Matcher has compiled p, Match ignores slashes at the
+// end of the path, and what is behind a script.
 func (p *Pattern) Match(t Text) bool {
 	switch {
 	case p.exactly && !p.unmerged:
@@ -176,7 +178,7 @@ func (p *Pattern) match(s string) bool {
 	return matches
 }
 
-// matchBefore reports whether p matches what is before one of the slashes of s.
+// matchBefore reports whether p matches the part of s before some slash.
 func (p *Pattern) matchBefore(s string) bool {
 	switch p.kind {
 	case exact:
@@ -184,7 +186,7 @@ func (p *Pattern) matchBefore(s string) bool {
 	case suffix:
 		return strings.Contains(s, p.text+"/")
 	}
-	// The wildcards match no slash, so s must have as many before.
+	// The wildcards match no slash, so that part has as many slashes as p.
 	n := 0
 	for range strings.Count(p.text, "/") + 1 {
 		i := strings.IndexByte(s[n:], '/')
@@ -196,7 +198,7 @@ func (p *Pattern) matchBefore(s string) bool {
 	return p.match(s[:n-1])
 }
 
-// matchSegments reports whether a path has these segments.
+// matchSegments reports whether the segments of s match segments, one by one.
 func matchSegments(segments [][]string, s string) bool {
 	for i, chunks := range segments {
 		segment, rest, found := strings.Cut(s, "/")
@@ -208,7 +210,7 @@ func matchSegments(segments [][]string, s string) bool {
 	return true
 }
 
-// matchChunks reports whether s is chunks with any text between each two of them.
+// matchChunks reports whether s consists of chunks, in order, with any text between them.
 func matchChunks(chunks []string, s string) bool {
 	last := len(chunks) - 1
 	if last == 0 {
@@ -228,8 +230,8 @@ func matchChunks(chunks []string, s string) bool {
 	return true
 }
 
-// isScript reports whether a pattern in lower case ends in the name of a script. Servers take a path
-// that goes on behind it for the same script: /login.php/x is /login.php with the PATH_INFO /x.
+// isScript reports whether a pattern in lower case ends with the name of a script. Servers let a script
+// answer for paths that go on behind its name: /login.php/x is /login.php with the PATH_INFO /x.
 func isScript(pattern string) bool {
 	switch path.Ext(pattern) {
 	case ".php", ".php3", ".php4", ".php5", ".php7", ".php8", ".phtml", ".phar", ".cgi", ".fcgi", ".pl", ".py", ".rb", ".lua",

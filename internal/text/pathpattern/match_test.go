@@ -19,7 +19,7 @@ func (p plain) Path() string    { return string(p) }
 func (p plain) Merged() string  { return string(p) }
 func (p plain) Escaped() string { return string(p) }
 
-// TestMatchesAsCaddyDoes compares patterns on ordinary paths: those that need no cleaning.
+// TestMatchesAsCaddyDoes compares patterns with Caddy's matcher on paths that need no cleaning.
 func TestMatchesAsCaddyDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	pick := func(pieces []string, most int) string {
@@ -42,7 +42,8 @@ func TestMatchesAsCaddyDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Double slashes and dot segments have readings or are refused. A slash at the end is ignored here.
+		// Paths with double slashes have several readings. A pattern of an endpoint ignores a slash at
+		// the end.
 		ordinary := !strings.Contains(escaped, "//") && !strings.HasSuffix(escaped, "/")
 		if Check(pattern) != nil || !ordinary || strings.HasSuffix(pattern, "/") || strings.Contains(pattern, "//") {
 			continue
@@ -62,9 +63,10 @@ func TestMatchesAsCaddyDoes(t *testing.T) {
 	}
 }
 
-// deliberate reports whether a pattern may decide other than Caddy. One with an encoded character may
-// match more: it means that character, however the client writes it. Caddy compares what a * beside
-// one stands for partly as the client writes it, so that /%*a matches /%2A.
+// deliberate reports whether a pattern may differ from Caddy's matcher. A pattern with an encoded
+// character means that character, however the client writes it, so it may match more. In such a
+// pattern, Caddy compares what a * stands for partly in the client's spelling, so for Caddy, /%*a
+// matches /%2A.
 func deliberate(pattern, escaped string, matches bool) bool {
 	encoded := strings.Contains(pattern, "%")
 	return encoded && (matches || strings.Contains(pattern, "*") && strings.Contains(escaped, "%"))

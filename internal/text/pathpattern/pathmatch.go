@@ -7,13 +7,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/pathreading"
 )
 
-// A ReadingSet is a set of readings of a path, by their indices. The first is how Caddy reads it.
+// A ReadingSet is a set of readings of a path, by their indexes. The first reading is the one of Caddy.
 type ReadingSet uint16
 
-// FirstReading is the set of the first reading.
+// FirstReading is the set with only the first reading.
 const FirstReading ReadingSet = 1
 
-var _ = [1]struct{}{}[pathreading.Most>>4] // a Set has room for all
+var _ = [1]struct{}{}[pathreading.Most>>4] // does not compile if a ReadingSet has too few bits
 
 // Backward yields the indices in s, the first reading last.
 func (s ReadingSet) Backward(yield func(i int) bool) {
@@ -25,25 +25,26 @@ func (s ReadingSet) Backward(yield func(i int) bool) {
 	}
 }
 
-// A Path is a path with its readings, and which of them patterns match. All zones and handlers of a
-// request share what is found out: a client chooses how many readings there are, and an operator how
-// many patterns. A Path is for one goroutine.
+// A Path is a path with its readings, and has the readings that patterns match. The handlers and zones
+// of one request share it, so each pattern is matched once: a client chooses the number of readings,
+// and an operator the number of patterns. A Path is for one goroutine.
 type Path struct {
 	of      source
 	read    pathreading.Path
 	err     error
-	matched map[ID]ReadingSet // of patterns that are not quick; nil if there is one reading
-	urls    []url.URL         // of the readings, those that were asked for
+	matched map[ID]ReadingSet // by pattern, without quick patterns; nil if the path has one reading
+	urls    []url.URL         // by reading; with an empty Path until Put has needed it
 }
 
-// A source is what the readings of a path depend on.
+// A source is the input from which the readings of a path are found.
 type source struct{ path, rawPath string }
 
-// sharedVar is the name of Caddy's variable that holds the paths of a request.
+// sharedVar is the name of the variable of Caddy that has the paths of a request.
 const sharedVar = "rate_limit.paths"
 
-// Read returns the path of u. It is p, unless the path has several readings: they are found once for
-// all handlers of a request, whose variables are vars. The error is why no server should get the path.
+// Read finds the readings of the path of u. If there is one reading, Read sets p and returns it. If
+// there are several, it returns a Path that all handlers of the request share, through its variables
+// vars. The error says why no server should get the path.
 func (p *Path) Read(u *url.URL, vars map[string]any) (*Path, error) {
 	of := source{u.Path, u.RawPath}
 	shared, _ := vars[sharedVar].([]*Path)
@@ -67,10 +68,11 @@ func (p *Path) Read(u *url.URL, vars map[string]any) (*Path, error) {
 // All returns all readings.
 func (p *Path) All() ReadingSet { return FirstReading<<len(p.read.Readings()) - 1 }
 
-// Merged returns the path of a reading with one slash for several in a row.
+// Merged returns the path of a reading with one slash in place of several in a row.
 func (p *Path) Merged(i int) string { return p.read.Readings()[i].Merged() }
 
-// Matching returns the readings that pattern matches. Of those in use, each is asked once for a request.
+// Matching returns the readings that pattern matches. A pattern that is not quick is matched once per
+// path.
 func (p *Path) Matching(pattern *Pattern) (s ReadingSet) {
 	if p.matched == nil || pattern.Quick() {
 		return p.match(pattern)
@@ -93,7 +95,7 @@ func (p *Path) match(pattern *Pattern) (s ReadingSet) {
 	return s
 }
 
-// Put makes a reading the path of u.
+// Put sets the path of u to reading i.
 func (p *Path) Put(i int, u *url.URL) {
 	if i == 0 {
 		u.Path, u.RawPath = p.of.path, p.of.rawPath

@@ -16,8 +16,8 @@ func parse(t testing.TB, path string) *url.URL {
 	return u
 }
 
-// All handlers of a request find the same path, which has its readings and their matches. Handlers
-// between them may rewrite the request.
+// All handlers of a request get one Path, which has the readings and the matches. A handler may rewrite
+// the request before the next handler reads its path.
 func TestReadingsAreFoundOnceForARequest(t *testing.T) {
 	for _, path := range []string{"/a%2fb;c//d", "/a/../b", "//h/a%2fb;c//d"} {
 		vars := make(map[string]any)
@@ -36,7 +36,7 @@ func TestReadingsAreFoundOnceForARequest(t *testing.T) {
 	}
 }
 
-// Each distinct pattern is matched once for a request, however many endpoints and matchers have it.
+// A pattern is matched once in a request, also if several endpoints and matchers have it.
 func TestPatternsAreMatchedOnce(t *testing.T) {
 	path, err := new(Path).Read(parse(t, "/users/a%2fb;c/posts"), nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestPatternsAreMatchedOnce(t *testing.T) {
 	}
 }
 
-// A matcher's pattern matches a reading as Caddy matches the request that has it.
+// The pattern of a matcher matches a reading if Caddy matches the request with that reading.
 func TestMatchersMatchAsCaddyDoes(t *testing.T) {
 	patterns := []string{
 		"/a", "/a/", "/a/b", "/a//b", "//a", "/a*", "/a/*", "*b", "*/b", "*a*", "*//*", "/*/b", "/a/*/c", "/[ab]", "/?/b", "*", "/a;x", "/A/B",

@@ -1,5 +1,5 @@
-// Package pathpattern knows what patterns of Caddy's path matcher can match, and finds which readings
-// of a request's path they match: see [Path].
+// Package pathpattern analyzes patterns of Caddy's path matcher, and finds the readings of a request's
+// path that a pattern matches: see [Path].
 package pathpattern
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Starts reports whether s starts as patterns do.
+// Starts reports whether s begins as a pattern must.
 func Starts(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "*") }
 
-// Check refuses patterns that never match or do not match what they seem to, such as the patterns
-// of other routers, and regular expressions.
+// Check returns an error if a pattern never matches, or does not match what its author expects.
+// Examples are regular expressions, and patterns of other routers.
 func Check(pattern string) error {
 	switch {
 	case strings.Contains(pattern, "://"):
@@ -46,12 +46,12 @@ func Check(pattern string) error {
 	return nil
 }
 
-// A mistake is what patterns have that were written for something else.
+// A mistake describes patterns that were written for another program.
 type mistake struct {
 	found        *regexp.Regexp
 	what, remedy string
-	repair       bool   // the remedy ends with the pattern in which found is replaced
-	instead      string // by this
+	repair       bool   // the remedy ends with the pattern in which instead replaces found
+	instead      string // "" to remove found
 }
 
 var mistakes = []mistake{
@@ -94,7 +94,8 @@ var mistakes = []mistake{
 	},
 }
 
-// Warning returns what a pattern matches that was probably meant otherwise, or "".
+// Warning returns a text about a pattern that probably matches other paths than its author meant. It
+// returns "" for other patterns.
 func Warning(pattern string) string {
 	switch {
 	case pattern == "/.*":

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Samples returns paths, as clients send them, of those that a pattern is for. They have words, which
-// are texts such as /api, in the place of its wildcards where they fit.
+// Samples returns some paths that pattern matches, as clients send them. words are texts such as /api,
+// which stand in place of the wildcards where the pattern then matches.
 func Samples(pattern string, words []string) (samples []*url.URL) {
 	p := Compile(pattern)
 	add := func(escaped string) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// hostile returns the paths of at most this length that take longest.
+// hostile returns paths of at most this length in bytes that take the most time to read.
 func hostile(length int) (paths []string) {
 	for _, p := range []struct{ front, repeated string }{
 		{"/", "%2f"}, {"/", "/a%2fb"}, {"//", "a;b/"}, {"//h/a%2fb;c//", "x"}, {"//h/a%2fb;c//", "x/"}, {"//h/", "a%2fb;c%2fd/"},
@@ -31,7 +31,8 @@ func parse(t testing.TB, path string) *url.URL {
 	return u
 }
 
-// What a client can have zones compare is bounded: the number of readings, and the bytes of all.
+// The number of readings of a path is bounded, and the sum of their lengths, because zones compare all
+// of them.
 func TestReadingsAreBounded(t *testing.T) {
 	most := 0
 	for _, length := range []int{1024, 3000, maxLength, 8192} {

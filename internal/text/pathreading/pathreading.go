@@ -1,7 +1,7 @@
-// Package pathreading finds the ways in which servers may read the path of a request. Some decode
-// %2f to a slash and some keep it; some cut ";..." from segments, and some end the path there, or at
-// %3f; some merge "//", and some take what follows it at the front for a host; to some, a front
-// controller such as /index.php is nothing. A path in which none of these occurs has one reading.
+// Package pathreading finds the ways in which servers may read the path of a request. Some servers
+// decode %2f to a slash, and some keep it. Some cut ";..." from segments, and some end the path there or
+// at %3f. Some merge "//", and some take the text behind a "//" at the front for a host. Some ignore the
+// name of a front controller such as /index.php. A path in which none of these occurs has one reading.
 package pathreading
 
 import (
@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// Most is how many readings a path has at most.
+// Most is the highest number of readings of a path.
 const Most = 12
 
-// maxParts is how many encoded slashes, semicolons and doubled slashes a path may have. With
-// maxLength it bounds the time that readings take.
+// maxParts is the highest number of encoded slashes, semicolons and doubled slashes in a path. Together
+// with maxLength, it bounds the time to find readings.
 const maxParts = 128
 
-// maxLength is the most bytes of a path that has several readings, and a quarter of what all of them
-// may have. The longest that are innocent are names of objects in S3, of 1024 bytes that may all be
-// encoded.
+// maxLength is the highest number of bytes in a path with several readings. All readings together have
+// at most four times as many. The longest innocent paths are names of objects in S3: they have up to
+// 1024 bytes, which may all be encoded.
 const maxLength = 4096
 
-// The reasons why a path is refused. Clients that mean well send none of these: they remove dot
-// segments themselves.
+// These errors are the reasons to refuse a path. No well-meaning client sends such a path: clients
+// remove dot segments themselves.
 var (
 	ErrDotSegment = errors.New("the path has a dot segment: use it without")
 	ErrBackslash  = errors.New("the path has a backslash: use a path without")
@@ -36,22 +36,23 @@ var (
 
 // A Path is a path with its readings. It is for one goroutine.
 type Path struct {
-	one     [1]Reading // the only reading, if there are no others
+	one     [1]Reading // the reading, if there is only one
 	several []Reading
-	tokens  []byte // with several readings
+	tokens  []byte // of a path with several readings
 }
 
-// Read returns the readings of the path of u, or the reason why no server should get it. No path,
-// as in http://example.com, is a slash (RFC 9110, section 4.2.3).
+// Read returns the readings of the path of u, or an error that says why no server should get the path.
+// An empty path, as in http://example.com, is a slash (RFC 9110, section 4.2.3).
 func Read(u *url.URL) (p Path, err error) {
 	found := scan(u.Path)
-	if found.refused == nil && found.escape { // a server may decode it again
+	if found.refused == nil && found.escape { // a server may decode the path twice
 		found.refused = scan(unescape(u.Path)).refused
 	}
 	if found.refused != nil {
 		return p, found.refused
 	}
-	// A RawPath is not in use unless it agrees with Path. Without one, no slash is encoded.
+	// EscapedPath ignores a RawPath that does not agree with Path. Without a RawPath, no slash is
+	// encoded.
 	path := strings.ToLower(cmp.Or(u.Path, "/"))
 	if !found.several && !hasEncodedSlash(u.RawPath) && !hasScript(path) {
 		p.one[0].path, p.one[0].merged = path, path
@@ -73,18 +74,18 @@ func (p *Path) Readings() []Reading {
 	return p.one[:]
 }
 
-// found is what a path has.
+// found has what scan finds in a path.
 type found struct {
 	refused         error
-	escape, several bool // an encoded %; a ; or ? or //
+	escape, several bool // escape: an encoded %; several: a ; or ? or //
 }
 
-// classes are what single bytes mean. Most bytes of paths have none.
+// The classes of the bytes that scan looks for. Most bytes of paths have no class.
 const (
 	classControl = 1 << iota
 	classBackslash
 	classPercent
-	classEnd // of a path or segment, to some
+	classEnd // some servers end the path or the segment here
 	classSlash
 )
 
@@ -97,7 +98,7 @@ var classes = func() (c [256]uint8) {
 	return c
 }()
 
-// scan looks at each byte of a decoded path once.
+// scan looks at each byte of a decoded path once, and returns what it finds.
 func scan(path string) (f found) {
 	for i := 0; i < len(path); i++ {
 		switch classes[path[i]] {
@@ -127,8 +128,8 @@ func scan(path string) (f found) {
 	return f
 }
 
-// dots reports whether s, which begins with a dot, begins with a segment of one or two dots, maybe
-// with parameters.
+// dots reports whether s, which begins with a dot, begins with a segment "." or "..", which may have
+// parameters.
 func dots(s string) bool {
 	n := 1
 	if len(s) > 1 && s[1] == '.' {
@@ -137,7 +138,7 @@ func dots(s string) bool {
 	return len(s) == n || strings.IndexByte("/;?", s[n]) >= 0
 }
 
-// unescape decodes what it can.
+// unescape decodes each %XX in s, and keeps other text.
 func unescape(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -151,7 +152,7 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// escapeAt returns the byte that three characters such as %2f at an index encode.
+// escapeAt returns the byte that a %XX at index i of s stands for. It returns false if there is no %XX.
 func escapeAt(s string, i int) (byte, bool) {
 	if s[i] != '%' || i+2 >= len(s) {
 		return 0, false
@@ -160,7 +161,7 @@ func escapeAt(s string, i int) (byte, bool) {
 	return (high-1)<<4 | (low - 1), high > 0 && low > 0
 }
 
-// hexDigits are the values of digits and one more, so that 0 is no digit.
+// hexDigits has one more than the value of each hexadecimal digit, and 0 for other bytes.
 var hexDigits = func() (d [256]uint8) {
 	for i := range uint8(10) {
 		d['0'+i] = i + 1
@@ -171,7 +172,7 @@ var hexDigits = func() (d [256]uint8) {
 	return d
 }()
 
-// hasEncodedSlash reports whether an escaped path has one.
+// hasEncodedSlash reports whether an escaped path has a %2f.
 func hasEncodedSlash(escaped string) bool {
 	for {
 		i := strings.IndexByte(escaped, '%')

@@ -11,7 +11,7 @@ import (
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
 		path string
-		want []string // in any order
+		want []string // the readings, in any order
 	}{
 		// Ordinary paths have one reading.
 		{"/", []string{"/"}},
@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 		{"/%41%2E%2e.b", []string{"/a...b"}},
 		{"/.well-known/x..y/...", []string{"/.well-known/x..y/..."}},
 		{"/100%25", []string{"/100%"}},
-		{"/a%252fb", []string{"/a%2fb"}}, // decoded twice it is two segments, which needs no cleaning
+		{"/a%252fb", []string{"/a%2fb"}}, // decoded twice, it has two segments, and needs no cleaning
 		{"*", []string{"*"}},
 		{"/a=b&c,d:@!$'()+~", []string{"/a=b&c,d:@!$'()+~"}},
 
@@ -35,14 +35,14 @@ func TestRead(t *testing.T) {
 		{"/%2flogin", []string{"/login", "//login", "/%2flogin"}},
 		{"/;a/login", []string{"/login", "//login", "/;a/login", "/"}},
 
-		// To some servers, the path ends there.
+		// Some servers end the path at the semicolon or question mark.
 		{"/login;/x", []string{"/login", "/login/x", "/login;/x"}},
 		{"/login;a/b?q", []string{"/login", "/login/b", "/login;a/b"}},
 		{"/login%3fx/y", []string{"/login", "/login?x/y"}},
 		{"/a%3Fb%3fc;d", []string{"/a", "/a?b?c;d", "/a?b?c"}},
-		{"/login%3bx/y", []string{"/login/y", "/login;x/y"}}, // it does not end at an encoded semicolon
+		{"/login%3bx/y", []string{"/login/y", "/login;x/y"}}, // no server ends the path at an encoded semicolon
 
-		// To front controllers, their own name is nothing.
+		// Front controllers ignore their own name in a path.
 		{"/index.phplogin", []string{"/index.phplogin", "/login"}},
 		{"/Index.PHP/Login", []string{"/index.php/login", "/login"}},
 		{"/%69ndex%2ephplogin", []string{"/index.phplogin", "/login"}},
@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 			"/index.php//a", "/index.php/a", "/index.php%2f%2fa", "///a", "//a", "/a", "/%2f%2fa",
 		}},
 
-		// Where a parameter ends depends on what is decoded first.
+		// Where a parameter ends depends on what a server decodes before it cuts.
 		{"/login;%2fx", []string{"/login", "/login/x", "/login;/x", "/login;%2fx"}},
 		{"/;%2fx/login", []string{"/login", "//login", "//x/login", "/x/login", "/;/x/login", "/;%2fx/login", "/"}},
 		{"/%6cogin;a%2fb", []string{"/login", "/login/b", "/login;a/b", "/login;a%2fb"}},
@@ -119,7 +119,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// The path of a rewritten request may have no RawPath, or one that is no longer its own.
+// A rewritten request may have no RawPath, or the RawPath of its earlier path.
 func TestReadIgnoresStaleRawPath(t *testing.T) {
 	p, err := Read(&url.URL{Path: "/new", RawPath: "/a%2fb"})
 	if err != nil || len(p.Readings()) != 1 || p.Readings()[0].Path() != "/new" {
@@ -135,7 +135,7 @@ func TestReadIgnoresStaleRawPath(t *testing.T) {
 }
 
 func TestPut(t *testing.T) {
-	for path, want := range map[string][]string{ // as Path and as sent
+	for path, want := range map[string][]string{ // each reading as Path and as clients send it
 		"/A%2fB;c": {"/A/B /A%2FB", "/A/B;c /A%2FB;c", "/A%2fB /A%252fB", "/A%2fB;c /A%252fB;c"},
 		"//x/a%20": {"//x/a  //x/a%20", "/x/a  /x/a%20", "/a  /a%20"},
 	} {

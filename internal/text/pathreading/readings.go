@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Tokens are the bytes of a decoded path, in which two bytes stand for what was encoded. They are
-// control characters, which no path with several readings has. A ? was encoded: it is in no path else.
+// Tokens are the bytes of a decoded path, in which these two bytes stand for encoded characters. Both
+// are control characters, which a path with several readings cannot have. A ? in tokens was encoded,
+// because a path has no other ?.
 const (
 	encodedSlash     = 1
 	encodedSemicolon = 2
 )
 
-// tokenize decodes an escaped path.
+// tokenize returns the tokens of an escaped path.
 func tokenize(escaped string) []byte {
 	tokens := make([]byte, 0, len(escaped))
 	for i := 0; i < len(escaped); i++ {
@@ -35,15 +36,15 @@ func tokenize(escaped string) []byte {
 	return tokens
 }
 
-// A part is a token that servers read differently, and the text behind it that they read alike. Of
-// the slashes, those are parts that follow another, and the first behind a semicolon. Of the question
-// marks, the first is.
+// A part is a mark, a token that servers read differently, and the text behind the mark that they all
+// read alike. A slash is a mark if it follows another slash, or if it is the first one behind a
+// semicolon. Only the first question mark is a mark.
 type part struct {
-	mark byte // 0 at the start, where there is none
+	mark byte // 0 in the first part, which has no mark
 	text []byte
 }
 
-// splitParts returns the parts of tokens, or nil if there are too many.
+// splitParts splits tokens into parts. It returns nil if there are too many.
 func splitParts(tokens []byte) (parts []part) {
 	mark, start, parameter, question := byte(0), 0, false, false
 	for i, t := range tokens {
@@ -73,21 +74,21 @@ func splitParts(tokens []byte) (parts []part) {
 	return append(parts, part{mark, tokens[start:]})
 }
 
-// A front is what a server takes for no part of the path: a host, as in a URL, or a script that
+// A front is what a server removes from a path before it routes: a host, as in a URL, or a script that
 // answers for the whole site.
 type front uint8
 
 const (
 	noFront          front = iota
-	behindSlashes          // a host behind all slashes at the front, up to the next
-	upToRawSlash           // the same, up to the next before anything is decoded
-	behindTwoSlashes       // the same behind two; if there are more, it is empty
-	script                 // the first segment that begins with a name in .php, up to that
-	scriptAndSlash         // the same with the encoded slash behind it
+	behindSlashes          // a host behind all slashes at the front, up to the next slash
+	upToRawSlash           // behindSlashes for a server that finds the host before it decodes slashes
+	behindTwoSlashes       // a host behind the first two of three slashes: an empty one
+	script                 // the first segment that begins with the name of a script, up to the end of that name
+	scriptAndSlash         // script, and the encoded slash behind the name
 )
 
-// remove returns tokens without the front. A host ends at an encoded slash, too, if that is a slash,
-// unless it is found before anything is decoded.
+// remove returns tokens without the front. slash says that the server decodes encoded slashes. If it
+// does so before it looks for a host, the host also ends at an encoded slash.
 func (f front) remove(tokens []byte, slash bool) []byte {
 	switch f {
 	case noFront:
@@ -110,7 +111,8 @@ func (f front) remove(tokens []byte, slash bool) []byte {
 	return []byte("/")
 }
 
-// isIn reports whether a server that decodes slashes, or does not, may find f in a path.
+// isIn reports whether a server may find f in a path. slash says that the server decodes encoded
+// slashes.
 func (f front) isIn(tokens []byte, slash bool) bool {
 	switch f {
 	case behindSlashes, upToRawSlash:
@@ -127,8 +129,9 @@ func (f front) isIn(tokens []byte, slash bool) bool {
 	return true
 }
 
-// scriptIn returns where a front controller is: Symfony and others take both /index.php/login and
-// /index.phplogin for /login. end is 0 if there is none.
+// scriptIn returns the start and the end of the name of a front controller in a path. Symfony and
+// others read both /index.php/login and /index.phplogin as /login. end is 0 if there is no front
+// controller.
 func scriptIn[T string | []byte](path T) (start, end int) {
 	const extension = ".php"
 	for i := 0; i+len(extension) <= len(path); i++ {
@@ -147,7 +150,7 @@ func scriptIn[T string | []byte](path T) (start, end int) {
 	return 0, 0
 }
 
-// hasScript reports whether a decoded path in lower case has a script that may be a front.
+// hasScript reports whether a decoded path in lower case has the name of a front controller.
 func hasScript(path string) bool {
 	if !strings.Contains(path, ".php") {
 		return false
@@ -156,43 +159,45 @@ func hasScript(path string) bool {
 	return end > 0
 }
 
-// isSlash reports whether a token is a slash to a server that decodes them, or not.
+// isSlash reports whether a token is a slash for a server. decodes says that the server decodes encoded
+// slashes.
 func isSlash(t byte, decodes bool) bool { return t == '/' || decodes && t == encodedSlash }
 
-// A cut is what a server removes from segments, or from the end.
+// A cut is what a server removes from segments, or from the end of a path.
 type cut uint8
 
 const (
 	cutNothing cut = iota
-	cutRaw         // from a semicolon to the next slash, before it decodes
-	cutDecoded     // the same after it has decoded
-	cutToEnd       // from a semicolon to the end of the path, before it decodes
-	cutQuery       // from a question mark to the end, after it has decoded
+	cutRaw         // from a semicolon to the next slash, before the server decodes
+	cutDecoded     // from a semicolon to the next slash, after the server has decoded
+	cutToEnd       // from a semicolon to the end of the path, before the server decodes
+	cutQuery       // from a question mark to the end of the path, after the server has decoded
 )
 
-// A Reading is one way to read a path.
+// A Reading is the path as some servers read it.
 type Reading struct {
 	path    string // in lower case, decoded
-	merged  string // the same with one slash for several in a row
-	escaped string // of Escaped; "" if it is not known yet
-	parts   []part // of the path; nil if there is one reading
+	merged  string // path with one slash in place of several in a row
+	escaped string // the result of Escaped; "" until Escaped is called
+	parts   []part // of the path; nil if the path has one reading
 	variant
 }
 
-// A variant is how a server comes to its reading.
+// A variant is how a server reads a path.
 type variant struct {
 	front front
 	cut   cut
-	slash bool // an encoded slash is a slash; else it is the characters %2f
-	merge bool // several slashes in a row are one
+	slash bool // an encoded slash is a slash; otherwise it is the text %2f
+	merge bool // several slashes in a row are one slash
 }
 
-// readings returns the distinct readings of tokens.
+// readings returns the different readings of tokens.
 func readings(tokens []byte) (all []Reading, _ error) {
 	encoded := bytes.IndexByte(tokens, encodedSlash) >= 0
-	room := 4 * maxLength // for the texts of all
+	room := 4 * maxLength // number of bytes that further readings may have
 	scratch := make([]byte, 0, 3*len(tokens))
-	// add adds a reading, unless there is one with its path. The path has double slashes, or has not.
+	// add adds a reading, unless all has one with an equal path. It returns the index of that reading
+	// in all. double says that the path has double slashes.
 	add := func(r Reading) (at int, double bool, _ error) {
 		scratch, double = r.build(scratch[:0], r.encoded())
 		if at = slices.IndexFunc(all, func(r Reading) bool { return r.path == string(scratch) }); at >= 0 {
@@ -235,7 +240,7 @@ func readings(tokens []byte) (all []Reading, _ error) {
 	return all, nil
 }
 
-// cutsIn returns the cuts that servers may make in a path.
+// cutsIn returns the cuts that servers may make in a path that has these parts.
 func cutsIn(parts []part) []cut {
 	has := func(mark byte) bool { return slices.ContainsFunc(parts, func(p part) bool { return p.mark == mark }) }
 	cuts := []cut{cutNothing}
@@ -251,7 +256,7 @@ func cutsIn(parts []part) []cut {
 	return cuts
 }
 
-// encoded returns what an encoded slash is to the server.
+// encoded returns the text that an encoded slash is for the server.
 func (r *Reading) encoded() string {
 	if r.slash {
 		return "/"
@@ -259,10 +264,10 @@ func (r *Reading) encoded() string {
 	return "%2f"
 }
 
-// build appends the path of r, with encoded for each encoded slash. double reports whether two
-// slashes are in a row.
+// build appends the path of r to b, with encoded for each encoded slash. double says that the path has
+// double slashes.
 func (r *Reading) build(b []byte, encoded string) (_ []byte, double bool) {
-	inside, after := false, false // a parameter that is cut, a slash
+	inside, after := false, false // in a text that is cut; behind a slash
 	for i := range r.parts {
 		p := &r.parts[i]
 		slash := false
@@ -306,14 +311,14 @@ func (r *Reading) build(b []byte, encoded string) (_ []byte, double bool) {
 	return b, double
 }
 
-// Path returns what the server reads, in lower case and decoded. An encoded slash that it keeps is
-// %2f.
+// Path returns the path as the server reads it, in lower case and decoded. It has %2f for each encoded
+// slash that the server keeps.
 func (r *Reading) Path() string { return r.path }
 
-// Merged returns the path with one slash for several in a row.
+// Merged returns the path with one slash in place of several in a row.
 func (r *Reading) Merged() string { return r.merged }
 
-// Escaped returns the path of r with %2f for each encoded slash, whatever the server makes of it.
+// Escaped returns the path with %2f for each encoded slash, also if the server decodes it.
 func (r *Reading) Escaped() string {
 	if !r.slash || r.parts == nil {
 		return r.path
@@ -325,7 +330,7 @@ func (r *Reading) Escaped() string {
 	return r.escaped
 }
 
-// Put makes a reading of p, which has several, the path of u. The case is that of the request.
+// Put sets the path of u to a reading of p, in the case of the request. p must have several readings.
 func (p *Path) Put(r *Reading, u *url.URL) {
 	whole := Reading{parts: splitParts(r.front.remove(p.tokens, r.slash)), variant: r.variant}
 	path, _ := whole.build(nil, r.encoded())

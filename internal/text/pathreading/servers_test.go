@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// servers are how upstreams come from an escaped path to the one that they route by. ok is false if
-// they refuse the path.
+// servers are the ways in which upstreams turn an escaped path into the path by which they route. ok is
+// false if an upstream refuses the path.
 var servers = map[string]func(escaped string) (path string, ok bool){
 	"decode": decoded,
 	"decode, merge": func(p string) (string, bool) {
@@ -97,7 +97,7 @@ func afterAuthority(p string) string {
 	return "/" + rest
 }
 
-// FuzzReadings looks for a path that a server reads in a way which is none of its readings.
+// FuzzReadings looks for a path that a server reads in a way that is not among its readings.
 func FuzzReadings(f *testing.F) {
 	for _, path := range []string{
 		"/login;%2fx", "//x/login", "/a%2fb%3bc;d//e", "/@scope%2fname", "/%2f/;a%2fb/", "//h%2fx/a;b", "/a/..;/b", "///;/%2F%3B",

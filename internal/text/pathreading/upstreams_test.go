@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReadingsOfUpstreams compares readings with those of nginx, Tomcat, PHP, Symfony, Node and routers
-// for it, which `make upstreams` has written down.
+// TestReadingsOfUpstreams checks that the readings of a path include those of nginx, Tomcat, PHP,
+// Symfony, Node and routers for Node. `make upstreams` has written those down.
 func TestReadingsOfUpstreams(t *testing.T) {
 	text, err := os.ReadFile("testdata/upstream_paths.txt")
 	if err != nil {
@@ -40,8 +40,9 @@ func TestReadingsOfUpstreams(t *testing.T) {
 			for name := range strings.SplitSeq(who, ",") {
 				readers[name]++
 			}
-			// Node's old parser ends a host at a semicolon or %, and the rest is no path that begins with a slash.
-			// Tomcat keeps %25 beside %2f. h3 removes a slash from the end, which endpoints ignore.
+			// Node's old parser ends a host at a semicolon or %. The rest then does not begin with a
+			// slash, and is skipped. Tomcat keeps %25 beside %2f. h3 removes a slash from the end,
+			// which endpoints ignore.
 			reading = strings.ReplaceAll(strings.ToLower(reading), "%25", "%")
 			known := slices.Contains(readings, reading) || who == "h3" && slices.Contains(readings, reading+"/")
 			if strings.HasPrefix(reading, "/") && !known {

@@ -1,5 +1,5 @@
-// Package route matches requests with a method and a path, as an endpoint of a zone has them. It
-// ignores more than Caddy's path matcher does, because servers do.
+// Package route matches requests against the method and path of an endpoint. It ignores more in a path
+// than Caddy's path matcher does, because servers ignore it too.
 package route
 
 import (
@@ -15,13 +15,14 @@ import (
 
 // A Route is the methods and the path pattern of an endpoint. It is immutable.
 type Route struct {
-	methods []string // sorted, in upper case; none means all. GET includes HEAD
+	methods []string // sorted, in upper case; empty if all methods match. GET includes HEAD
 
-	pattern, bare string                // in lower case; bare has no slash at its end, unless it is one
-	compiled      []pathpattern.Pattern // of both, if they differ
+	pattern, bare string                // in lower case; bare has no slash at its end, unless it is a slash
+	compiled      []pathpattern.Pattern // of pattern, and of bare if it differs
 }
 
-// New compiles a pattern. Methods have no case. The path is a pattern of Caddy's path matcher.
+// New compiles a route. The case of methods does not matter. The path is a pattern of Caddy's path
+// matcher.
 func New(methods []string, pattern string) (*Route, error) {
 	if err := pathpattern.Check(pattern); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func New(methods []string, pattern string) (*Route, error) {
 	return e, nil
 }
 
-// Warnings returns what is probably a mistake in e.
+// Warnings returns a text for each probable mistake in e.
 func (e *Route) Warnings() (warnings []error) {
 	if warning := pathpattern.Warning(e.pattern); warning != "" {
 		warnings = append(warnings, errors.New(warning))
@@ -60,7 +61,8 @@ func (e *Route) Warnings() (warnings []error) {
 	return warnings
 }
 
-// Covers reports whether e matches all requests that other matches. It is certain when it says so.
+// Covers reports whether e matches all requests that other matches. True is certain, and false may be a
+// mistake.
 func (e *Route) Covers(other *Route) bool {
 	if len(e.methods) > 0 && len(other.methods) == 0 {
 		return false
@@ -74,16 +76,16 @@ func (e *Route) MatchesAll() bool {
 	return len(e.methods) == 0 && (e.pattern == "*" || e.pattern == "/*")
 }
 
-// Within reports whether requests to e may have a path that one of patterns, in lower case,
-// matches. It is certain when it says no.
+// Within reports whether some request to e may have a path that one of patterns matches. The patterns
+// are in lower case. False is certain, and true may be a mistake.
 func (e *Route) Within(patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, e.bare) })
 }
 
-// Pattern returns the pattern of its paths.
+// Pattern returns the path pattern of e, in lower case.
 func (e *Route) Pattern() string { return e.pattern }
 
-// Method returns a method of its requests.
+// Method returns a method that e matches.
 func (e *Route) Method() string {
 	if len(e.methods) == 0 {
 		return http.MethodGet
@@ -91,8 +93,8 @@ func (e *Route) Method() string {
 	return e.methods[0]
 }
 
-// ShadowedBy returns the error about an endpoint that never gets a request, because the earlier
-// one at place covers it.
+// ShadowedBy returns the error about an endpoint that never gets a request, because an earlier endpoint
+// covers it. place is where the earlier one is.
 func (e *Route) ShadowedBy(earlier *Route, place string) error {
 	if e.Covers(earlier) {
 		return fmt.Errorf("endpoint %s is already specified at %s: use it once", e, place)
@@ -101,7 +103,7 @@ func (e *Route) ShadowedBy(earlier *Route, place string) error {
 		e, earlier, place)
 }
 
-// Match returns the readings of its path with which a request with this method is one to this endpoint.
+// Match returns the readings of path that e matches in a request with this method.
 func (e *Route) Match(method string, path *pathpattern.Path) (s pathpattern.ReadingSet) {
 	if e.matchMethod(method) {
 		for i := range e.compiled {
@@ -111,8 +113,8 @@ func (e *Route) Match(method string, path *pathpattern.Path) (s pathpattern.Read
 	return s
 }
 
-// matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of
-// POST.
+// matchMethod reports whether e matches a method. It ignores case, because upstreams may do so: "post"
+// must not avoid the limit of POST.
 func (e *Route) matchMethod(method string) bool {
 	if strings.EqualFold(method, http.MethodHead) && slices.Contains(e.methods, http.MethodGet) {
 		return true
@@ -120,8 +122,8 @@ func (e *Route) matchMethod(method string) bool {
 	return len(e.methods) == 0 || slices.ContainsFunc(e.methods, func(m string) bool { return strings.EqualFold(m, method) })
 }
 
-// String returns the name of the endpoint, such as "GET,POST /search/*". It is equal for routes
-// that are equal except for case and order.
+// String returns the name of the endpoint, such as "GET,POST /search/*". Routes that differ only in
+// case and in the order of methods have one name.
 func (e *Route) String() string {
 	if len(e.methods) == 0 {
 		return e.pattern

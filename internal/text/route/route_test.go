@@ -10,7 +10,7 @@ import (
 
 func TestMatch(t *testing.T) {
 	for _, tc := range []struct {
-		methods, path string // methods with commas
+		methods, path string // methods are separated by commas
 		method, uri   string
 		want          bool
 	}{

@@ -4,10 +4,10 @@ import "strings"
 
 const (
 	maxErrorLen = 4096 // in bytes
-	endsOfError = 1500 // what is kept at each end of a longer text: the end has the remedy and the place
+	endsOfError = 1500 // bytes of a longer text that are kept at each end; the last ones have the remedy and the place
 )
 
-// Bound returns err with a text of at most a few kilobytes, whatever it quotes.
+// Bound returns err with a text of at most maxErrorLen bytes, however long a text err quotes.
 func Bound(err error) error {
 	if err == nil {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Synonyms are words that other programs use, with the ones to use instead.
+// Synonyms map words of other programs to the words to use instead.
 type Synonyms map[string]string
 
-// UnknownWord returns the error about a value that is none of the words of its setting, which are
-// two or more. It asks for the word that synonyms have for it, or else for the nearest of words.
+// UnknownWord returns the error about a value that is none of the words of its setting. The error asks
+// whether the value means its synonym, or otherwise the nearest of words.
 func UnknownWord(setting, value string, words []string, synonyms Synonyms) error {
 	last, question := len(words)-1, ""
 	if meant := cmp.Or(synonyms[plain(value)], Nearest(value, words)); meant != "" {
@@ -27,14 +27,15 @@ func UnknownWord(setting, value string, words []string, synonyms Synonyms) error
 	return fmt.Errorf("%s is %q: use %s or %s%s", setting, value, strings.Join(words[:last], ", "), words[last], question)
 }
 
-// Nearest returns the one of words that differs least from word, or the only one that word is a
-// part of. Case does not count, and a hyphen or space is a _. It returns "" if none is near.
+// Nearest returns the word in words that differs least from word. If none is near, it returns the word
+// of which word is a part, if there is exactly one, and "" otherwise. Case does not count, and a hyphen
+// or a space counts as a _.
 func Nearest(word string, words []string) string {
 	word = plain(word)
 	best, least, length := "", len(word), utf8.RuneCountInString(word)
 	for _, w := range words {
 		if longer := length - utf8.RuneCountInString(w); longer > mostTypos || longer < -mostTypos {
-			continue // whatever their letters are, which takes long to find out of a long word
+			continue // certainly too far, and the distance to a long word takes long
 		}
 		if d := distance(word, plain(w)); d <= typos(word, w) && d < least {
 			best, least = w, d
@@ -53,15 +54,16 @@ func Nearest(word string, words []string) string {
 	return ""
 }
 
-// plain returns word without what makes no other word of it.
+// plain returns word without the differences that do not count.
 func plain(word string) string {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(word))
 }
 
-// mostTypos is the largest result of typos.
+// mostTypos is the highest result of typos.
 const mostTypos = 2
 
-// typos is the largest distance at which two words are still near. Short words differ from many.
+// typos returns the longest distance at which two words are near. It is shorter for short words,
+// because they differ little from many other words.
 func typos(a, b string) int {
 	switch n := min(len(a), len(b)); {
 	case n < 3:
@@ -72,8 +74,8 @@ func typos(a, b string) int {
 	return mostTypos
 }
 
-// distance returns how many letters to insert, remove or replace make b of a. Two letters in the
-// wrong order count as one.
+// distance returns the number of letters to insert, remove or replace that turns a into b. Two letters
+// in the wrong order count as one.
 func distance(a, b string) int {
 	d := levenshtein.ComputeDistance(a, b)
 	if d == 2 && len(a) == len(b) && slices.Equal(slices.Sorted(strings.SplitSeq(a, "")), slices.Sorted(strings.SplitSeq(b, ""))) {

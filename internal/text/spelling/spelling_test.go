@@ -72,7 +72,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// TestNearestOfLongWord has the longest word that the path of a request may have, and many zones.
+// TestNearestOfLongWord compares the longest word that a request's path may have with the names of many
+// zones.
 func TestNearestOfLongWord(t *testing.T) {
 	words := make([]string, 10_000)
 	for i := range words {

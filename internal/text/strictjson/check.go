@@ -14,14 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
-// A checker compares values with the types that they are to be stored in.
+// A checker checks that values fit the types in which they will be stored.
 type checker struct {
 	remedy func(field string, known []string) string // may be nil; see [UnmarshalWith]
-	parts  bool                                      // also compares values whose type reads them itself
+	parts  bool                                      // also check values whose types decode themselves
 }
 
-// store stores data, which is the JSON of value, in the struct that v points to. Types that read
-// their values themselves are asked once, and again only to find the place of a mistake.
+// store stores value in the struct that v points to. data is the JSON of value. A type that decodes
+// itself does so once, and a second time only if store must find the place of a mistake.
 func (c *checker) store(value any, data []byte, v any) error {
 	t := reflect.TypeOf(v).Elem()
 	if err := c.check("", value, t); err != nil {
@@ -43,7 +43,7 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// check returns an error unless value can be stored in a t.
+// check returns an error unless value fits in the type t.
 func (c *checker) check(path string, value any, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		if value == nil {
@@ -112,7 +112,7 @@ func checkNumber(path string, value any, t reflect.Type) error {
 	return nil
 }
 
-// checkText checks a value such as an instant.
+// checkText checks a value of a type that decodes a text itself, such as an instant.
 func checkText(path string, value any, t reflect.Type) error {
 	text, ok := value.(string)
 	if !ok {
@@ -124,7 +124,7 @@ func checkText(path string, value any, t reflect.Type) error {
 	return nil
 }
 
-// checkJSON checks a value whose type reads it itself.
+// checkJSON checks a value of a type that decodes its JSON itself.
 func checkJSON(path string, value any, t reflect.Type) error {
 	data, err := json.Marshal(value)
 	if err == nil {
@@ -138,13 +138,13 @@ func checkJSON(path string, value any, t reflect.Type) error {
 		return nil
 	case strings.HasPrefix(err.Error(), "time: "):
 		return errorAt(path, `%w: use a number with its unit, such as "50ms" or "1m"`, err)
-	case t.Kind() == reflect.Int64: // a duration, whose errors may be those of numbers in Go
+	case t.Kind() == reflect.Int64: // a duration, whose error may have Go's words about numbers
 		return checkDuration(path, value)
 	}
 	return &Error{Path: path, Err: err}
 }
 
-// checkDuration returns the error about a value that is no duration.
+// checkDuration returns the error about a value that is not a duration.
 func checkDuration(path string, value any) error {
 	const use = `a number with its unit, such as "50ms" or "1m"`
 	switch value := value.(type) {
@@ -174,7 +174,7 @@ func (c *checker) checkStruct(path string, value any, t reflect.Type) error {
 	return nil
 }
 
-// membersOf returns the types of the members of a struct by their names in JSON.
+// membersOf returns the types of the members of a struct type, by their names in JSON.
 func membersOf(t reflect.Type) map[string]reflect.Type {
 	if known, found := membersByType.Load(t); found {
 		return known.(map[string]reflect.Type)
@@ -189,10 +189,10 @@ func membersOf(t reflect.Type) map[string]reflect.Type {
 	return members
 }
 
-// membersByType has what membersOf has returned.
+// membersByType has the results of membersOf, by struct type.
 var membersByType sync.Map
 
-// instead returns what to use instead of an unknown field.
+// instead returns what to do about an unknown field.
 func (c *checker) instead(name string, known []string) string {
 	if c.remedy != nil {
 		if remedy := c.remedy(name, known); remedy != "" {

@@ -2,9 +2,9 @@ package strictjson
 
 import "encoding/json"
 
-// MergePatch stores before, as a JSON merge patch changes it (RFC 7396), in the struct that after
-// points to: null removes a member, arrays are replaced whole. before is what json.Marshal accepts,
-// and patch has the types that [Decode] returns.
+// MergePatch changes before by a JSON merge patch (RFC 7396), and stores the result in the struct that
+// after points to. A null in the patch removes a member, and an array replaces the whole array. before
+// is a value for json.Marshal. patch has the types that [Decode] returns.
 func MergePatch(before, patch, after any) error {
 	text, err := json.Marshal(before)
 	if err != nil {
@@ -17,7 +17,8 @@ func MergePatch(before, patch, after any) error {
 	return Convert(merge(target, patch), after)
 }
 
-// merge returns target as patch changes it. It uses the objects of target, and the arrays of patch.
+// merge returns target as patch changes it. The result shares the objects of target and the arrays of
+// patch.
 func merge(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The examples of RFC 7396, appendix A.
+// TestMerge has the examples of RFC 7396, appendix A.
 func TestMerge(t *testing.T) {
 	for _, tc := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// CheckBounds returns an error unless data is JSON within the bounds of [Decode]. It allocates
-// nothing, so it comes before data of others is decoded into more memory than it takes.
+// CheckBounds returns an error unless data is JSON within the bounds of [Decode]. It allocates nothing,
+// so callers can check data of others before they decode it, which may take much more memory.
 func CheckBounds(data []byte) error {
 	if !json.Valid(data) {
 		return errors.New("it is not JSON")
@@ -18,8 +18,8 @@ func CheckBounds(data []byte) error {
 	return nil
 }
 
-// outline returns how many members the objects in data have, with those that occur twice. ok is
-// false if values are nested too deep, or have too many elements. The syntax of data is valid.
+// outline returns the number of members in all objects of data. A name that occurs twice counts twice.
+// ok is false if values are nested too deep, or have too many elements. data must be valid JSON.
 func outline(data []byte) (members int, ok bool) {
 	var commas [maxDepth + 1]int // in the values that are open, by depth
 	depth := 0
@@ -49,7 +49,7 @@ func outline(data []byte) (members int, ok bool) {
 	return members, true
 }
 
-// membersIn returns how many members the objects in value have.
+// membersIn returns the number of members in all objects of value.
 func membersIn(value any) (n int) {
 	switch value := value.(type) {
 	case map[string]any:

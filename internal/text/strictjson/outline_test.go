@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzDecode compares what is decoded as a whole with what is decoded value by value.
+// FuzzDecode compares Decode, which decodes data as a whole if it can, with decodeValue.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `[]`, `null`, ` "a:{,\\\""`, `{"a": [1, 2.50, {"b:,": "}"}], "\u0061": 1}`,
@@ -28,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// nested returns a value in arrays in each other.
+// nested returns the text of arrays in each other, with value in the innermost one.
 func nested(arrays int, value string) string {
 	return strings.Repeat("[", arrays) + value + strings.Repeat("]", arrays)
 }

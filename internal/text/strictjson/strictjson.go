@@ -1,5 +1,6 @@
-// Package strictjson decodes JSON that people write. Unlike encoding/json it refuses names that
-// occur twice or differ in case, and its errors say where a mistake is and what to use instead.
+// Package strictjson decodes JSON that people write. Unlike encoding/json, it refuses names that occur
+// twice in an object, and names in the wrong case. Its errors say where a mistake is, and what to use
+// instead.
 package strictjson
 
 import (
@@ -11,17 +12,17 @@ import (
 )
 
 const (
-	// maxDepth is how deep values may be nested.
+	// maxDepth is the highest depth at which a value may be nested.
 	maxDepth = 32
 
-	// MaxElements is how many elements an array may have, and how many members an object. They are
-	// counted while they are read: `[{},{},...]` of a megabyte would take gigabytes of memory.
+	// MaxElements is the highest number of elements in an array, and of members in an object. They are
+	// counted while they are read, because `[{},{},...]` of a megabyte would take gigabytes of memory.
 	MaxElements = 200_000
 )
 
 // An Error is a mistake in a JSON text.
 type Error struct {
-	Path string // such as overrides[3].limit, "" for the whole
+	Path string // such as overrides[3].limit; "" for the whole text
 	Err  error
 }
 
@@ -33,7 +34,7 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error without its path.
 func (e *Error) Unwrap() error { return e.Err }
 
 func errorAt(path, format string, args ...any) error {
@@ -55,7 +56,7 @@ func Decode(data []byte) (any, error) {
 			return value, nil
 		}
 	}
-	return decodeValue(newDecoder(data), "", 0) // which finds out where the mistake is
+	return decodeValue(newDecoder(data), "", 0) // finds the place of the mistake
 }
 
 func newDecoder(data []byte) *json.Decoder {
@@ -64,7 +65,7 @@ func newDecoder(data []byte) *json.Decoder {
 	return d
 }
 
-// decodeValue decodes a value at path. Its syntax is valid.
+// decodeValue decodes the value at path. The syntax of the value must be valid.
 func decodeValue(d *json.Decoder, path string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errorAt(path, "it is nested too deep: use at most %d levels", maxDepth)
@@ -113,7 +114,7 @@ func decodeValue(d *json.Decoder, path string, depth int) (any, error) {
 	return token, nil
 }
 
-// Convert stores value, which has the types that [Decode] returns, in the struct that v points to.
+// Convert stores value in the struct that v points to. value has the types that [Decode] returns.
 func Convert(value, v any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -122,11 +123,11 @@ func Convert(value, v any) error {
 	return (&checker{}).store(value, data, v)
 }
 
-// Unmarshal is json.Unmarshal for JSON that people write.
+// Unmarshal decodes data into the struct that v points to.
 func Unmarshal(data []byte, v any) error { return UnmarshalWith(nil, data, v) }
 
-// UnmarshalWith is Unmarshal with remedies for unknown fields. remedy returns what to do instead of
-// one, or "" if the nearest of the known fields is the remedy.
+// UnmarshalWith is Unmarshal with remedies for unknown fields. remedy returns a text about what to do
+// instead of a field. If it returns "", the error names the nearest of the known fields.
 func UnmarshalWith(remedy func(field string, known []string) string, data []byte, v any) error {
 	value, err := Decode(data)
 	if err != nil {
@@ -135,7 +136,7 @@ func UnmarshalWith(remedy func(field string, known []string) string, data []byte
 	return (&checker{remedy: remedy}).store(value, data, v)
 }
 
-// Child returns the path of a member of the object at path.
+// Child returns the path of the member called name in the object at path.
 func Child(path, name string) string {
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	if name == "" || strings.Trim(name, plain) != "" {
@@ -147,12 +148,12 @@ func Child(path, name string) string {
 	return path + "." + name
 }
 
-// Index returns the path of an element of the array at path.
+// Index returns the path of element i in the array at path.
 func Index(path string, i int) string {
 	return fmt.Sprintf("%s[%d]", path, i)
 }
 
-// join returns the path of what is at inner in the value at path.
+// join returns the path of the value at inner within the value at path.
 func join(path, inner string) string {
 	if path == "" || inner == "" || inner[0] == '[' {
 		return path + inner

@@ -88,7 +88,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// Elements and members are counted while they are read.
+// Decode counts elements and members while it reads them.
 func TestMemoryOfManyElements(t *testing.T) {
 	for _, tc := range []struct{ open, element, end, want string }{
 		{"[", "{}", "]", "there are more than 200000 entries: use at most 200000"},
