@@ -46,30 +46,31 @@ type link struct {
 	conn   *boundedConn
 	lost   atomic.Bool // the server had closed the connection before anything was written
 	used   time.Time
-	took   time.Duration // from the newest write to the reply
+	took   time.Duration // time from the newest write to the reply
 	stop   func() bool
 
-	// Of the link of a worker:
-	process    string // the run_id of the server; empty: unknown
-	roleDoubts uint64 // of the queue when the newest commands were written that were answered
+	// The following fields are set for the link of a worker only.
+	process    string // the run_id of the server; empty if it is unknown
+	roleDoubts uint64 // the roleDoubts of the queue when the newest answered commands were written
 }
 
-// connect returns a link to addr on which the server has answered, also to the commands in with.
-// When ctx ends the connection is closed.
+// connect returns a link to addr on which the server has answered PING and the commands in with. When
+// ctx ends, the connection is closed.
 func connect(ctx context.Context, addr string, as login, with ...redis.Cmder) (*link, error) {
 	l, err := newLink(ctx, addr, as)
 	if err != nil {
 		return nil, err
 	}
 	if err := l.ping(with...); err != nil {
-		_ = l.conn.Close() // the client does not own it yet if the login failed
+		_ = l.conn.Close() // the client does not own the connection yet if the login failed
 		l.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// newLink returns a link to addr on which nothing was sent. When ctx ends the connection is closed.
+// newLink returns a link to addr over which nothing was sent yet. When ctx ends, the connection is
+// closed.
 func newLink(ctx context.Context, addr string, as login) (*link, error) {
 	conn, err := dial(ctx, addr, as)
 	if err != nil {
@@ -109,9 +110,9 @@ func dial(ctx context.Context, addr string, as login) (conn *boundedConn, err er
 // errNotSent means that a pipeline was not written because the server had closed the connection.
 var errNotSent = errors.New("redisconn: the server had closed the connection")
 
-// run sends cmds in one pipeline and waits for their replies, which they then hold. It calls
-// written, if that is not nil, when they are written. It fails unless all were answered: with
-// errNotSent when none was sent. After that the link is of no use.
+// run sends cmds in one pipeline, waits for the replies and stores each in its command. It calls
+// written, if that is not nil, when cmds are written. It fails unless all commands were answered, and
+// with errNotSent if none was sent. After an error the link is of no use.
 func (l *link) run(cmds []redis.Cmder, written func(at time.Time)) error {
 	l.conn.begin(written)
 	pipe := l.client.Pipeline()
@@ -129,7 +130,8 @@ func (l *link) run(cmds []redis.Cmder, written func(at time.Time)) error {
 	return err // of the network, or of the login, which no command holds
 }
 
-// ping fails when the server does not answer, also to the commands in with.
+// ping sends PING and the commands in with. It fails if the server does not answer all of them, or if
+// it answers PING with an error that does not pass by itself.
 func (l *link) ping(with ...redis.Cmder) error {
 	cmd := redis.NewStatusCmd(context.Background(), "ping")
 	if err := l.run(append([]redis.Cmder{cmd}, with...), nil); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestWait has callers wait with a timeout of 100 ms for calls that are written at some time, or not
-// at all.
+// TestWait checks how long callers wait, with a timeout of 100 ms, for calls that are written at the
+// given times or never.
 func TestWait(t *testing.T) {
 	const ms, never = time.Millisecond, -1
 	for _, test := range []struct {
