@@ -41,8 +41,8 @@ func (i Instant) Unix() int64 {
 // SecondsUntil returns the time from now to i in seconds, rounded up, and 0 when i has passed.
 func (i Instant) SecondsUntil(now Instant) int64 { return max(0, i-now).Unix() }
 
-// follow returns the instant to decide as of when the clock reads now and i was its newest reading
-// before. It reports whether the clock was set back in between.
+// follow returns the instant as of which a count decides if the clock reads now and its newest reading
+// before was i. It reports whether the clock was set back in between.
 func (i Instant) follow(now Instant) (at Instant, setBack bool) {
 	if now < i-LateReading {
 		return now, true

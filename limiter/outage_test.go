@@ -17,7 +17,7 @@ func TestParseOutageMode(t *testing.T) {
 	}
 }
 
-// TestInOutage checks the buckets of nodes. Together they have the limit.
+// TestInOutage checks the buckets of the nodes, which have the limit together.
 func TestInOutage(t *testing.T) {
 	const minute = 60_000_000
 	for _, test := range []struct {
