@@ -49,7 +49,7 @@ func TestPoolGrows(t *testing.T) {
 	for _, test := range []struct {
 		name                       string
 		workers, linked, free, out int
-		started, refused           time.Duration // before now; refused is 0 if the server accepted the newest connection
+		started, refused           time.Duration // before now; refused is 0 if none was refused since
 		want                       bool
 	}{
 		{"none", 0, 0, 0, 0, time.Hour, 0, true},

@@ -50,7 +50,7 @@ func TestProbeAfterClosedConnection(t *testing.T) {
 		f.closeAll()
 		until(t, "a new connection", func() bool { return f.sent("hello") > connections })
 		probes := f.sent("ping")
-		until(t, "a probe over it", func() bool { return f.sent("ping") > probes }) // so that it is not closed while it is made
+		until(t, "a probe over it", func() bool { return f.sent("ping") > probes }) // its login is over then
 	}
 	if b := c.Primaries()[0]; b.State != Closed {
 		t.Errorf("the breaker of a server that closes idle connections is %v: %v", b.State, b.Err)
