@@ -44,7 +44,8 @@ type Store struct {
 	known   *knownKeys
 	foreign *atomic.Uint64 // see Foreign
 
-	// clock returns the instant for the scripts; empty: that of Redis. Only tests set it.
+	// clock returns the instant for the scripts, or "" if they use the clock of Redis. Only tests set
+	// it.
 	clock func(now limiter.Instant) string
 }
 
@@ -139,7 +140,7 @@ func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter
 	return failed
 }
 
-// decide decides takes as one. With consume it also consumes them when all are allowed.
+// decide decides takes as one. If consume is set and all takes are allowed, it consumes them.
 func (s *Store) decide(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
 	groups := groupByKey(takes)
 	calls := make([]*redisconn.Call, len(groups))
@@ -166,9 +167,9 @@ func (s *Store) decide(ctx context.Context, now limiter.Instant, takes []limiter
 	return limiter.FirstError(takes)
 }
 
-// rollBack refunds the keys that were consumed although another one was denied, and changes their
-// decisions accordingly. It waits for the refunds for a while, so that a client that comes back finds
-// what it was told.
+// rollBack refunds the takes that were consumed although a take of another key was denied, and changes
+// their decisions accordingly. It waits for the refunds for a while, so that a client that comes back
+// finds as many events left as it was told.
 func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []group, results []result) {
 	var calls []*redisconn.Call
 	for i, g := range groups {
