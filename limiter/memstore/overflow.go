@@ -68,7 +68,7 @@ func (s *Store) warnOverflow(now limiter.Instant, locations []location) {
 			continue
 		}
 		last := l.zone.lastWarning.Load()
-		since := now - limiter.Instant(last) // negative if a take with a later now came first, or the clock was set back
+		since := now - limiter.Instant(last) // negative after a take with a later now, or if the clock was set back
 		if max(since, -since) >= warnEvery && l.zone.lastWarning.CompareAndSwap(last, int64(now)) {
 			s.onOverflow(l.zone.name)
 		}
