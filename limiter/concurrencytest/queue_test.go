@@ -67,7 +67,8 @@ func TestNoQueueInOutage(t *testing.T) {
 	})
 }
 
-// TestWaitsUseAllPermits offers a fleet a fifth more than its limit admits, and has all wait.
+// TestWaitsUseAllPermits sends a fleet a fifth more requests than its limit admits, and has all
+// requests wait.
 func TestWaitsUseAllPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rule := newLender(1, fault{}), &concurrency.Rule{ID: 1, Limit: 10}
