@@ -8,7 +8,7 @@ type Cursor struct {
 	hash  uint32 // entries with lower hashes were visited
 }
 
-// Walk calls do with the entries of some n slots from c on, moves c behind them, and reports
+// Walk calls do with the entries of about n slots from c on. It moves c behind these slots, and reports
 // whether there are more. So a lock need not be held for a whole walk. do may remove the entry.
 //
 // Between two calls the table may change. An entry that is there from the first call to the last is
@@ -20,8 +20,8 @@ func (t *Table[V, C]) Walk(c *Cursor, n int, do func(*Entry[V])) (more bool) {
 			continue
 		}
 		for g := a.home(c.hash); g < len(a.groups); g++ {
-			// A walk does not stop behind a group with displaced entries. A resize could move those
-			// ahead of c before they are visited.
+			// A walk does not stop behind a group with displaced entries, which are in later groups. A
+			// resize could move them to groups before c, and they would not be visited.
 			if n <= 0 && (g == 0 || !a.groups[g-1].displaced()) {
 				c.hash = a.firstHash(g)
 				return true
