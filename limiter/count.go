@@ -31,9 +31,9 @@ type Count interface {
 	// little, by at most what has accrued since.
 	//
 	// After a refund, no more can be taken than if the take had never been. For a bucket, this holds if
-	// each take is refunded before the next take that will be refunded. Otherwise the takes' seen
-	// include each other. Then in any span, no more is taken than the limit, what accrues in the span,
-	// and what was still to be refunded when the span began.
+	// each take is refunded before the next take that will be refunded. If several takes are still to
+	// be refunded at a time, the seen of each includes the others. Then in any span, no more is taken
+	// than the limit, what accrues in the span, and what was still to be refunded when the span began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
 
 	// Charge consumes cost events at now, whatever the limit allows. Nothing else can be taken until

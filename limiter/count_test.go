@@ -40,13 +40,14 @@ var (
 	refund = refundOf(Never)
 )
 
-// refundOf returns what refunds events that were taken at the instant taken, or at the instant of the
-// step if taken is Never. It returns the decision that a take of one event would get after that.
+// refundOf returns a function for step.do that refunds events taken at the instant taken, or at the
+// instant of the step if taken is Never. That function returns the decision that a take of one event
+// would get after the refund.
 func refundOf(taken Instant) func(Count, *Rule, Instant, int64) Decision {
 	return refundSeen(Events{At: taken})
 }
 
-// refundSeen is refundOf for a take of which it is known what was used right after it.
+// refundSeen is refundOf with the events that were used right after the take.
 func refundSeen(seen Events) func(Count, *Rule, Instant, int64) Decision {
 	return func(c Count, r *Rule, now Instant, cost int64) Decision {
 		seen := seen

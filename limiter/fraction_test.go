@@ -72,7 +72,7 @@ func TestFractionAcrossLimits(t *testing.T) {
 		name       string
 		from, to   Limit
 		after      Instant // after how long the take under from finds the fraction
-		want, full Instant // since that take: the next event, and a full bucket
+		want, full Instant // after how long, from that take, the next event has accrued, and the bucket is full
 	}{
 		// 0.9 of an event has accrued. As a numerator, 90,000 of 100,000 µs would be 0.09 of a second.
 		{"slower", Limit{10, time.Second, 2}, Limit{1, time.Second, 2}, 190 * ms, 100 * ms, 1100 * ms},

@@ -68,8 +68,8 @@ func (r *Rule) UntilNext(at Instant) int64 { return r.Period() - at.into(r.Perio
 // so that the return of the rest arrives in time.
 func (r *Rule) LeaseMargin() int64 { return min(r.slot/4, 100_000) }
 
-// LimitID returns a number that tells the limit of r from other limits of the same count. It is not
-// 0.
+// LimitID returns a number that identifies the limit of r among the limits that a count may have. It is
+// not 0.
 func (r *Rule) LimitID() uint32 { return r.limitID }
 
 // Accrue returns how many events the rate gives in us µs, and how many µs that many events take.

@@ -92,7 +92,7 @@ type Lender interface {
 	Operator
 
 	// Lend fills in the replies to requests for one key. There are at most MaxLeaseRequests requests,
-	// each of another rule. Either all needs are served, or no need and nothing else is. Lend calls
+	// each of another rule. Either all needs are served, or no events are served at all. Lend calls
 	// done once, when the replies are there, and possibly before it returns. done must not block. An
 	// error means that the outcome is unknown: the requests must not be sent again.
 	//
@@ -150,8 +150,8 @@ const (
 )
 
 // Divisor returns the divisor of grants: of the events that are left, at most one in Divisor is granted
-// for Want. It grows with the number of nodes, because each node may hold a grant when all traffic
-// moves to another node.
+// for Want. It grows with the number of nodes, because all nodes may hold leases when all traffic moves
+// to one of them.
 func (l *LeaseRequest) Divisor() int64 {
 	return min(algorithms[l.Rule.Algorithm.Kind].divisor(int64(max(1, l.Nodes))), maxDivisor)
 }
@@ -159,7 +159,7 @@ func (l *LeaseRequest) Divisor() int64 {
 // divisorOfWindow is the divisor of both algorithms that count in windows.
 func divisorOfWindow(nodes int64) int64 { return max(windowDivisor, windowDivisor*nodes-1) }
 
-// maxJitter bounds Jitter, in µs, because a node denies takes for so long that could be allowed again.
+// maxJitter bounds Jitter, in µs. For that time, a node may deny takes that the store would allow.
 const maxJitter = 5_000
 
 // Denial returns the decision that denies the takes that the reply does not serve. It returns nil if
@@ -177,8 +177,8 @@ func (l *LeaseRequest) Denial() *Decision {
 
 // Jitter returns by at most how many µs a node remembers the denial in the reply for too long. Without
 // it, all nodes would ask again at once when an expired lease or a new window brings back many events.
-// For a bucket that soon has enough events, Jitter is so long that about one node asks for each event
-// that accrues.
+// In a bucket that soon has enough events, the nodes' requests are spread so that about one node asks
+// for each event that accrues.
 func (l *LeaseRequest) Jitter() int64 {
 	r, retry := l.Rule, int64(l.Decision.RetryAt-l.Decision.At)
 	switch most := r.window / 20; {

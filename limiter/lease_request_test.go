@@ -19,7 +19,7 @@ func TestJitter(t *testing.T) {
 		nodes int
 		need  int64
 		ok    bool
-		retry Instant // after the denial
+		retry Instant // the retry, in µs after the denial
 		want  int64
 	}{
 		{"one node", bucket, 1, 1, false, 10 * ms, 0},

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// An OutageMode says how takes that the store cannot decide are decided.
+// An OutageMode says how a node decides takes that the store cannot decide.
 type OutageMode uint8
 
 const (
-	OutageLocal  OutageMode = iota // by a bucket of the node: see Rule.InOutage
-	OutageOpen                     // all are admitted
-	OutageClosed                   // all are denied
+	OutageLocal  OutageMode = iota // a bucket of the node decides: see Rule.InOutage
+	OutageOpen                     // all takes are admitted
+	OutageClosed                   // all takes are denied
 )
 
 var outageModes = [...]string{"local", "open", "closed"}

@@ -25,7 +25,7 @@ func TestInOutage(t *testing.T) {
 		limit     Limit
 		nodes     int
 		capacity  int64
-		accrued   int64 // in a minute
+		accrued   int64 // events accrued in a minute
 	}{
 		{fixed, Limit{Events: 100, Window: time.Minute}, 0, 100, 100},
 		{fixed, Limit{Events: 100, Window: time.Minute}, 1, 100, 100},

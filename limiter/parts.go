@@ -8,8 +8,8 @@ import "math"
 //
 // So in any span, the bucket and its parts together admit at most the capacity and what the rate gives
 // in the span. Let S be the level of the bucket plus what all parts hold. S never exceeds the capacity,
-// as the store counts the most that parts can hold by now against it. S grows by at most the rate. Each
-// admitted event takes one from S.
+// because the store counts the most that parts can hold by now against the capacity. S grows by at most
+// the rate. Each admitted event takes one from S.
 
 const (
 	// Shares is how many shares the refill of a bucket has.

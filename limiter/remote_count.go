@@ -7,7 +7,7 @@ type RemoteCount struct{ count remoteCount }
 type remoteCount interface {
 	consumed() int64
 	decide(d *Decision, r *Rule, ok bool, cost int64)
-	lentUntil() Instant // when a lease expires that is granted now
+	lentUntil() Instant // when a lease granted now would expire
 
 	// cancel gives back events that were served.
 	cancel(r *Rule, served Events)

@@ -102,7 +102,7 @@ func (w *slidingWindow) used() int64 {
 // in it now.
 func (w *slidingWindow) fallsTo(room int64) Instant {
 	start, full, oldest := w.start, w.full, w.next(w.cur)
-	for full > room { // then the weight of the oldest does not matter
+	for full > room { // then too much is used, whatever the weight of the oldest count
 		start += Instant(w.sub)
 		oldest = w.next(oldest)
 		full -= w.counts[oldest]

@@ -13,9 +13,8 @@ import (
 type Store interface {
 	// Take decides all takes as one: it consumes either all of them or, when one is denied, none. It
 	// writes each Decision. After a denial, Decision.OK is false for the takes that were in the way,
-	// and each Remaining is as if nothing had been taken. A store that asks another store need not find
-	// out which takes were in the way besides the first. No two takes may have the same rule ID and
-	// key.
+	// and each Remaining is as if nothing had been taken. A store that asks another store need only
+	// find out the first take that was in the way. No two takes may have the same rule ID and key.
 	//
 	// A take that the store could not decide has an error. It has a Decision only if
 	// Source.WithoutStore reports true. It does not affect the other takes: they are consumed unless

@@ -45,8 +45,8 @@ var errNoKey = errors.New("redisconn: the call has no key: use a key, whose slot
 // done and abandoned are final. Only a queued call can be taken, and only a taken call is sent. So
 // a call whose caller left while it was queued is never sent.
 const (
-	held      uint32 = iota // by the caller that makes it, by a worker, or by a retry
-	queued                  // in the queue that its field queue names
+	held      uint32 = iota // held by the caller that makes it, by a worker, or by a retry
+	queued                  // it is in the queue that its field queue names
 	done                    // reply and err are set, and belong to the caller
 	abandoned               // the caller has gone
 )
@@ -76,11 +76,11 @@ type pending struct {
 	asking       bool        // send ASKING before it
 	moved, asked bool        // whether MOVED, and whether ASK, has redirected it
 	flushed      int         // how often Redis has not known its script
-	server       incarnation // of the server that it is sent to; args may point to it
+	server       incarnation // incarnation of the server that it is sent to; args may point to it
 
 	reply       any
 	err         error
-	incarnation incarnation // of the server that answered
+	incarnation incarnation // incarnation of the server that answered
 }
 
 // init fills p from c. It fails if c has no key, or an argument of a type that cannot be sent.

@@ -21,11 +21,11 @@
 //	                                             pipeline
 //
 // A lone call is sent at once. Calls that arrive while Options.PoolSize pipelines are under way wait
-// for the next pipeline. It starts when one of those is answered. Over another connection it may start
-// earlier: a millisecond after the newest pipeline, or a fraction of the time that replies take if that
-// is longer. So pipelines grow with the load if replies come at once. If they come late, there are up
-// to 16 connections. The later replies come, the more connections stay open. A connection beyond these
-// is closed when it was not needed for 10 s.
+// for the next pipeline. The next pipeline starts when one of those under way is answered. Over another
+// connection it may start earlier: a millisecond after the newest pipeline, or a fraction of the time
+// that replies take if that is longer. So pipelines grow with the load if replies come at once. If they
+// come late, there are up to 16 connections. The later replies come, the more connections stay open. A
+// connection beyond these is closed when it was not needed for 10 s.
 //
 // A call takes one round trip, even if it is the first of its script: see [Script]. The first
 // connection to a new process of a server makes it load the scripts that calls have used, up to 64 of

@@ -23,7 +23,7 @@ type fake struct {
 
 	mu      sync.Mutex
 	seen    [][]string
-	conns   []net.Conn        // whose login is over
+	conns   []net.Conn        // connections whose login is over
 	hostile map[string]string // replies to commands by their names, instead of reply; hangUp is used once
 }
 

@@ -6,8 +6,8 @@ import (
 )
 
 // Refusal returns the error that calls with a key get at once, because the breaker of the key's primary
-// is not closed or because no primary could be found yet. It returns nil if such calls are sent to
-// Redis, so always unless [Client.Failing] reports true. It takes no lock.
+// is not closed or because no primary could be found yet. Otherwise it returns nil, so always unless
+// [Client.Failing] reports true. It takes no lock.
 func (c *Client) Refusal(key string) error {
 	t := c.table.Load()
 	if len(t.queues) == 0 {
@@ -26,7 +26,7 @@ func (c *Client) Refusal(key string) error {
 // health is what the answers of a primary, and their absence, say about it.
 type health struct {
 	began   time.Time    // when the queue was made
-	since   atomic.Int64 // when it was first asked after its last answer, in ns since began; 0 if it was not asked
+	since   atomic.Int64 // when it was first asked after its last answer, in ns since began; 0 if it was not
 	last    atomic.Int64 // when it answered last, in ns since began
 	latency atomic.Int64 // how long the newest answered pipeline or probe took, in ns
 

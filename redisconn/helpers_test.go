@@ -83,8 +83,8 @@ func do(t testing.TB, c *Client, script *Script, key string, args ...any) *Call 
 	return call
 }
 
-// goroutines returns the stacks of the goroutines of this package, except those of tests. It waits for
-// at most patience until there are no such goroutines, and then returns "".
+// goroutines returns the stacks of the goroutines of this package, except those of tests. It returns ""
+// as soon as there are none, and else the stacks that are left after patience.
 func goroutines() string {
 	deadline := time.Now().Add(patience)
 	for {

@@ -61,10 +61,10 @@ const (
 type identity struct {
 	process     string // its run_id; empty if it is unknown
 	incarnation incarnation
-	at          time.Time // when the question for the incarnation was sent
+	at          time.Time // when the question that the server has answered was sent
 	doubts      uint64    // the roleDoubts of the queue when that question was sent
 
-	asked     time.Time // when the newest question was sent
+	asked     time.Time // when the newest question for the incarnation was sent
 	inspected time.Time // when the newest question for a Server was sent
 }
 

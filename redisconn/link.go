@@ -22,8 +22,8 @@ type login struct {
 	username, password string
 	db                 int
 	tls                *tls.Config
-	timeout            time.Duration // of each step: to connect, to write, to read
-	bounds             bounds        // of replies
+	timeout            time.Duration // timeout of each step: to connect, to write, to read
+	bounds             bounds        // bounds of replies
 }
 
 // login returns how to connect to a primary.
@@ -127,7 +127,7 @@ func (l *link) run(cmds []redis.Cmder, written func(at time.Time)) error {
 	if reply := redis.Error(nil); err == nil || errors.As(err, &reply) && slices.ContainsFunc(cmds, failed) {
 		return nil
 	}
-	return err // of the network, or of the login, which no command holds
+	return err // an error of the network, or of the login, which no command holds
 }
 
 // ping sends PING and the commands in with. It fails if the server does not answer all of them, or if
@@ -140,7 +140,7 @@ func (l *link) ping(with ...redis.Cmder) error {
 	if class, _ := classify(cmd.Err()); class == final || class == noMemory {
 		return cmd.Err()
 	}
-	return nil // it is up, and each call finds out by itself whether it is ready
+	return nil // the server is up, and each call finds out by itself whether it is ready
 }
 
 func (l *link) close() {

@@ -11,8 +11,8 @@ const (
 	// under way. So pipelines stay large if replies come at once.
 	leastPace = time.Millisecond
 
-	// One connection beyond pool.kept stays open for each spareEvery that a reply takes. Making a new
-	// connection takes several round trips, which is too long for a call that comes while all
+	// For each spareEvery that a reply takes, one more connection than pool.kept stays open. Making a
+	// new connection takes several round trips, which is too long for a call that comes while all
 	// connections wait for replies.
 	spareEvery = 5 * time.Millisecond
 

@@ -16,7 +16,7 @@ func TestPoolStarts(t *testing.T) {
 		name      string
 		out       int
 		roundTrip time.Duration
-		want      time.Duration // after the newest pipeline
+		want      time.Duration // after how long, from the newest pipeline, the next may start
 	}{
 		{"none is under way", 0, 140 * ms, 0},
 		{"one is under way", 1, 140 * ms, 0},

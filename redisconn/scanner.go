@@ -34,8 +34,8 @@ const (
 
 // bounds limit how many bytes a server may send.
 type bounds struct {
-	reply    int // in one reply
-	pipeline int // in all replies to one pipeline
+	reply    int // most bytes in one reply
+	pipeline int // most bytes in all replies to one pipeline
 }
 
 var (
@@ -53,7 +53,7 @@ var (
 type boundedConn struct {
 	net.Conn
 	scanner scanner
-	err     error // that ended the connection
+	err     error // the error that ended the connection
 
 	unread  bool               // something was written since the last read
 	sent    time.Time          // when the newest commands were written

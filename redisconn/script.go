@@ -88,8 +88,8 @@ func (k *knownScripts) note(script *Script, flushes uint64) {
 }
 
 // loadScripts loads the scripts that calls have used into the server of l, unless the same process has
-// got them over another link. It fails if l fails. If the server is another process than before, it
-// closes the links made before l, which was made at the time made: they led to the process before.
+// got them over another link. It fails if l fails. made is when l was made. If the server is another
+// process than before, links that were made earlier are closed, because they lead to the old process.
 func (w *worker) loadScripts(l *link, made time.Time) error {
 	w.mu.Lock()
 	known := w.known

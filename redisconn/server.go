@@ -20,7 +20,7 @@ var inspected = []any{"info", "replication", "memory", "stats", "keyspace"}
 
 // A Server is what a primary says about itself in INFO.
 type Server struct {
-	Memory, MaxMemory int64  // in bytes; MaxMemory is 0 if there is no limit
+	Memory, MaxMemory int64  // bytes used, and the limit; MaxMemory is 0 if there is no limit
 	Keys              int64  // number of keys in all of its databases
 	Commands          uint64 // number of commands executed since the server started, those of scripts too
 	Evicted           uint64 // number of keys removed since the server started because its memory was full
@@ -28,7 +28,7 @@ type Server struct {
 	Replicas int   // number of replicas that are connected
 	Lag      int64 // bytes that the slowest replica has not received yet; 0 without replicas
 
-	at time.Time // when it was asked
+	at time.Time // when the primary was asked
 }
 
 // parseServer returns what INFO says, and false if it does not say how much memory is used.
@@ -84,7 +84,7 @@ func infoPart(value, name string) (number int64) {
 // A Primary is what a client knows of a primary.
 type Primary struct {
 	Breaker
-	Errors [ErrorKinds]uint64 // by kind
+	Errors [ErrorKinds]uint64 // number of errors by kind
 	Server *Server            // nil if it has not said lately what it is
 }
 

@@ -18,8 +18,8 @@ type arrivals struct {
 	unsent  int             // calls that could not be written in time
 	late    int             // calls that were written, and not answered in time
 	failed  int             // calls with another error
-	writes  []time.Duration // from the call of Do to the write
-	replies []time.Duration // from the write to the answer
+	writes  []time.Duration // times from the call of Do to the write
+	replies []time.Duration // times from the write to the answer
 	total   []time.Duration // how long Do took
 }
 
@@ -90,8 +90,8 @@ const slowTimeout = 200 * time.Millisecond
 func TestSlowReplies(t *testing.T) {
 	s := redistest.Shared(t)
 	for _, test := range []struct {
-		least, most time.Duration // by which replies are late
-		rate        int           // of calls per second
+		least, most time.Duration // by how much replies are late
+		rate        int           // calls per second
 	}{
 		{0, 0, 300},
 		{slowTimeout / 2, slowTimeout / 2, 75},
@@ -245,7 +245,7 @@ func TestCallsAtOnce(t *testing.T) {
 	p.Delay(slowTimeout / 2)
 	key := freshKeys(t)
 	arrive(t, c, 75, 75, key) // connections are made meanwhile
-	var last []time.Duration  // until the last call was written
+	var last []time.Duration  // times until the last call of a round was written
 	for round := range 3 {
 		<-time.After(slowTimeout)
 		began := time.Now()

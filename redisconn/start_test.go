@@ -25,7 +25,7 @@ func startCalls(c *Client, key string, n int) *started {
 		s.calls[i] = &Call{Script: count, Keys: []string{key}, Args: []any{i}}
 		c.Start(s.calls[i], func() {
 			s.done[i].Add(1)
-			s.open.Done() // which panics when it is called too often
+			s.open.Done() // panics when it is called too often
 		})
 	}
 	return s

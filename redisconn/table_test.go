@@ -102,7 +102,7 @@ func TestPrimaryAgainStartsWithClosedBreaker(t *testing.T) {
 	var caller sync.WaitGroup
 	caller.Go(func() { call = do(t, c, count, "foo", 1) })
 	<-redirected
-	<-redirected // it was tried again
+	<-redirected // the call was tried again
 	c.use(viewOf(one))
 	caller.Wait()
 	if call.Err != nil {

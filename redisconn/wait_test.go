@@ -15,8 +15,8 @@ func TestWait(t *testing.T) {
 	const ms, never = time.Millisecond, -1
 	for _, test := range []struct {
 		name    string
-		written []time.Duration // after the call of Do, one for each call
-		lag     time.Duration   // of the process, as a watcher has measured it
+		written []time.Duration // when each call is written, from the call of Do on
+		lag     time.Duration   // lag of the process, as a watcher has measured it
 		want    time.Duration
 	}{
 		{"not written", []time.Duration{never}, 0, 101 * ms},

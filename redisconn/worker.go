@@ -64,7 +64,7 @@ func (w *worker) run() {
 		case todo.probe != nil:
 			w.answerProbe(todo.probe)
 		case todo.identify:
-			_ = w.ask(false) // which disconnects if it fails
+			_ = w.ask(false) // ask disconnects if it fails
 		default:
 			w.send(todo.batch)
 			clear(todo.batch)
@@ -338,7 +338,7 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 	if len(unknownScript) > 0 {
 		w.flushes.CompareAndSwap(w.flushed, w.flushed+1)
 		for _, p := range unknownScript {
-			w.client.redirect(p, w.addr) // which sends it with what has been queued meanwhile
+			w.client.redirect(p, w.addr) // a worker sends it with what has been queued meanwhile
 		}
 	}
 	if isReplica {

@@ -22,9 +22,9 @@ type Request struct {
 	Sequence int64
 
 	Limit int64
-	Hold  int64 // number of permits that the node keeps, even if that is above the limit
-	Need  int64 // number of further permits that requests wait for; as many of them as are free are granted
-	Want  int64 // number of further permits; at most 1/Share of those that are free above Reserve are granted
+	Hold  int64 // how many permits the node keeps, even if that is above the limit
+	Need  int64 // how many more permits requests wait for; the lender grants as many of these as are free
+	Want  int64 // how many more permits it wants; the lender grants at most 1/Share of those free above Reserve
 
 	Reserve, Share int64
 	Lifetime       time.Duration // how long the lease lasts, from when the lender records it

@@ -67,7 +67,7 @@ func (s *Store) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter,
 	}
 	sh.Lock()
 	defer sh.Unlock()
-	if w.place == nil { // it is decided
+	if w.place == nil { // the request is decided
 		return
 	}
 	s.dequeueLocked(a, w)

@@ -57,7 +57,7 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 		overflows := keyed.LockAll(addAllLocked(now, takes, locations, overflowsBuf[:0]))
 		defer keyed.UnlockAll(overflows)
 		addOverflowLocked(takes, locations)
-		findAllLocked(takes, locations) // as the new entries may have moved the others
+		findAllLocked(takes, locations) // again, as the new entries may have moved the others
 	}
 	allowed := takeAllLocked(now, takes, locations)
 	for i := range locations {
@@ -95,7 +95,7 @@ func peekAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 // addAllLocked adds the counts that are missing. It moves the takes without room to the overflow, and
 // appends the shards of their overflow counts to overflows.
 func addAllLocked(now limiter.Instant, takes []limiter.Take, locations []location, overflows []*shard) []*shard {
-	for i := range locations { // none of these may be evicted
+	for i := range locations { // the entries of known keys may not be evicted
 		if l := &locations[i]; l.entry != nil {
 			l.Value().idleSince = pinned
 		}
@@ -146,7 +146,7 @@ func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 		if locations[i].take(&takes[i], now); takes[i].Decision.OK {
 			continue
 		}
-		for j := range takes[:i] { // one of these has the same count: both are in the overflow
+		for j := range takes[:i] { // one of these takes uses the same overflow count
 			locations[j].refund(&takes[j], now)
 		}
 		peekAllLocked(now, takes[:i], locations)

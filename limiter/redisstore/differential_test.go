@@ -249,7 +249,7 @@ func (h *history) operate(t *testing.T) error {
 			return err
 		}
 	}
-	if n == 0 { // after it, memory refunds no earlier take of the zone, and Redis none of the key
+	if n == 0 { // after a reset, memory refunds no earlier take of the zone, and Redis none of the key
 		h.taken = slices.DeleteFunc(h.taken, func(takes []limiter.Take) bool {
 			return slices.ContainsFunc(takes, func(k limiter.Take) bool { return string(k.Key) != string(key) })
 		})
@@ -318,7 +318,7 @@ var keys = []string{"alice", "bob"}
 
 func (h *history) randomKey() string { return pick(h, keys...) }
 
-// randomTakes returns takes of some rules by few keys.
+// randomTakes returns takes under some of the rules, with random keys.
 func (h *history) randomTakes() []limiter.Take {
 	var takes []limiter.Take
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {

@@ -44,10 +44,10 @@ func TestValuesWithLeases(t *testing.T) {
 	const start = limiter.Instant(1_800_000_000_000_000) // start of a slot
 	type step struct {
 		name    string
-		after   time.Duration // since the start
+		after   time.Duration // time since start
 		request limiter.LeaseRequest
-		bytes   int // of the value
-		noted   int // members of the log
+		bytes   int // bytes of the value
+		noted   int // number of members of the log
 	}
 	for _, test := range []struct {
 		limiter.Algorithm

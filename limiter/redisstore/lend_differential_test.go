@@ -92,7 +92,7 @@ func newLeaseHistory(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algor
 	other := *s
 	h.nodes = []*Store{s, &other}
 	h.ledgers = make(map[account]*leasetest.Ledger)
-	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // until a server replies
+	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // 1 until a server replies
 	return h
 }
 

@@ -4,10 +4,10 @@
 // # Structure
 //
 // All counts of a key are in one hash, so that one script call decides all zones that count by that
-// key. Takes of several keys go out at the same time, each to the primary that has its key. When
-// one of them is denied, the others are refunded. Package lua has the scripts, and package
-// redisconn sends them. Package limiter derives the decisions from the states that the scripts
-// return, as it does for package memstore, so both stores answer alike.
+// key. Takes of several keys go out at the same time, each to the primary that has its key. If one of
+// the takes is denied, the others are refunded. Package lua has the scripts, and package redisconn
+// sends them. Package limiter derives the decisions from the states that the scripts return, as it does
+// for package memstore, so both stores answer alike.
 //
 // Nodes that decide by themselves spend leases: see [Store.Lend]. The store counts a leased event
 // as consumed.

@@ -52,7 +52,7 @@ func testChargedBucket(t *testing.T, open opener) {
 func testChargedWindow(t *testing.T, open opener) {
 	for _, test := range []struct {
 		limiter.Algorithm
-		free   limiter.Instant // from when on 10 can be taken
+		free   limiter.Instant // from when on 10 events can be taken
 		before int64           // what remains right before
 	}{
 		{limiter.Algorithm{Kind: limiter.FixedWindow}, 3 * minute, 0},

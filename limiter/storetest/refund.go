@@ -67,7 +67,7 @@ func testRefundOfTakenInBetween(t *testing.T, open opener) {
 		name string
 		limiter.Algorithm
 		again        limiter.Instant // when another take comes
-		cost, left   int64           // its cost, and what remains then
+		cost, left   int64           // the cost of the other take, and what remains after it
 		back         limiter.Instant // when the 4 are refunded
 		before, want int64           // what remains right before the refund and right after it
 	}{
@@ -156,12 +156,12 @@ func testRefundToScarceBucket(t *testing.T, open opener) {
 	refund(t, s, start+26*second, r, "key", 8, d)
 	remains(t, s, start+26*second, r, "key", 100)
 
-	allowed(t, s, start+47*second, r, "key", 100, 56) // of 156
+	allowed(t, s, start+47*second, r, "key", 100, 56) // 156 were left
 	soon := allowed(t, s, start+47*second+second/50, r, "key", 8, 48)
 	refund(t, s, start+50*second, r, "key", 8, d)
 	remains(t, s, start+50*second, r, "key", 56)
 
 	allowed(t, s, start+60*second, r, "key", 60, 23)
 	refund(t, s, start+95*second, r, "key", 8, soon)
-	remains(t, s, start+95*second, r, "key", 124) // of 116
+	remains(t, s, start+95*second, r, "key", 124) // 116 were left
 }

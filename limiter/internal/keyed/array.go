@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// An array has the entries of one size, of which it reads only the heads. Groups are in the order
-// of hashes: a hash has a home group, and its entry is in the first group from there on that had a
-// free slot when the entry came. The first group comes after the last.
+// An array has the entries of one size. It reads only their heads. Groups are in the order of hashes: a
+// hash has a home group, and its entry is in the first group from there on that had a free slot when
+// the entry was inserted. After the last group comes the first.
 type array struct {
 	groups   []group
 	memory   unsafe.Pointer // memory of the slots, group by group
@@ -57,7 +57,7 @@ func (a *array) find(k *Key, offset int, spill *Spill[string]) (slot int) {
 	hash := uint32(k.Hash)
 	tag := tagOf(hash)
 	g := a.home(hash)
-	for range a.groups { // once around: each may have displaced entries
+	for range a.groups { // at most once around, as each group may have displaced entries
 		group := a.groups[g]
 		for s := group.tagged(tag); s != 0; s &= s - 1 {
 			i := g*groupSize + s.first()

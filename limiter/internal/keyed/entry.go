@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// A Key identifies an entry. Two keys are the same when their IDs, layouts and texts are.
+// A Key identifies an entry. Two keys are equal if their IDs, layouts and texts are equal.
 type Key struct {
-	// Hash must be the same for the same key. Its lower half chooses the place in a Table. It
-	// should be spread evenly and be unpredictable to whoever chooses the keys: see [Map.Hash].
+	// Hash must be equal for equal keys. Its lower half chooses the place in a Table. It should be
+	// spread evenly and be unpredictable to whoever chooses the keys: see [Map.Hash].
 	Hash uint64
 
 	ID      uint32
@@ -30,7 +30,7 @@ type head struct {
 	hash    uint32 // the lower half of Key.Hash
 	id      uint32
 	layout  uint16
-	length  uint16 // of the text in bytes, or spilled; see Key.length
+	length  uint16 // length of the text in bytes, or spilled; see Key.length
 	size    size
 	numbers uint8
 }

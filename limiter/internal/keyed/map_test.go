@@ -36,7 +36,7 @@ func add(m *intMap, n uint64, maxKeys int, value int64) (evicted []int64, ok boo
 	e := m.AddLocked(s, k, maxKeys, valueCost, func(holder *intShard, e *intEntry) {
 		if holder != s && holder.TryLock() {
 			holder.Unlock()
-			evicted = append(evicted, -1) // its shard must be locked
+			evicted = append(evicted, -1) // the shard of the entry must be locked
 		}
 		evicted = append(evicted, *e.Value())
 	})

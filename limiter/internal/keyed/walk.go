@@ -59,7 +59,7 @@ type hand struct{ array, group int }
 // sample ended and ends with a whole group, so do may be called up to six times more. do must not
 // change the table.
 func (t *Table[V, C]) Sample(do func(*Entry[V]) (more bool)) {
-	unseen := 0 // groups
+	unseen := 0 // number of groups not seen yet
 	for i := range t.arrays {
 		unseen += len(t.arrays[i].groups)
 	}
@@ -81,7 +81,7 @@ func (t *Table[V, C]) Sample(do func(*Entry[V]) (more bool)) {
 // Texts calls yield with the texts of all entries, until it returns false. yield is called without a
 // lock. An entry that is there all the time is visited at least once.
 func (m *Map[V, C, S]) Texts(yield func(text []byte) bool) {
-	var texts []byte // of some slots
+	var texts []byte // texts of the entries of some slots
 	var ends []int
 	shards := m.Shards()
 	for i := range shards {
