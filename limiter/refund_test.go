@@ -9,7 +9,7 @@ import (
 
 // TestRefundsGiveNothingAway plays random histories twice: with takes that are refunded at any age, and
 // without these takes. The history without them admits each take that the history with them admits, and
-// never has less left. In a bucket, each such take is refunded before the next one comes:
+// never has less left. In a bucket, each of these takes is refunded before the next of them comes:
 // TestAdmissionBounds has other orders.
 func TestRefundsGiveNothingAway(t *testing.T) {
 	for _, a := range every {

@@ -107,8 +107,8 @@ func (w *slidingWindow) fallsTo(room int64) Instant {
 		oldest = w.next(oldest)
 		full -= w.counts[oldest]
 	}
-	// The oldest count, in full, exceeds the rest of room, so it is not zero. The window may still
-	// reach left µs into its sub-window.
+	// With the whole oldest count, more than room events would be used, so that count is not zero. left
+	// is by how many µs the window may still reach into the oldest sub-window.
 	left := min(w.sub, mulDiv(room-full, w.sub, w.counts[oldest]))
 	return start + Instant(w.sub-left)
 }

@@ -82,13 +82,12 @@ func (a aside) minus(r *Rule, n int64) aside {
 const (
 	// nearUnit is the unit, in µs, in which a bucket notes since when it is scarce. nearUnits is how
 	// many units it looks back at most, so that their number fits into two bytes. That is nine minutes.
-	// A take in the unit in which the bucket was last near to being full does not count as one since
-	// then.
+	// A take in the unit in which the bucket was last near to being full counts as a take before that.
 	nearUnit  = 1 << 13
 	nearUnits = 1<<16 - 2
 )
 
-// nearFull returns how many events a bucket lacks at most that counts as near to being full. After the
+// nearFull returns the most events that a bucket may lack and still be near to being full. After the
 // limit was raised, that is more than the bucket is known to have lacked before. So a refund of a take
 // from before the raise may give back nearFull events although they were refilled.
 func (r *Rule) nearFull() int64 { return r.capacity / 16 }
@@ -220,7 +219,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		part = b.part
 	}
 	before, partBefore := b.missing, b.part
-	switch most := lacked - events; { // what is still lacked of lacked is most less part
+	switch most := lacked - events; { // of those events, the bucket still lacks most, less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
 	case most > 0:

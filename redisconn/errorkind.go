@@ -30,8 +30,8 @@ var errorKindNames = [...]string{
 
 func (k ErrorKind) String() string { return errorKindNames[k] }
 
-// kindsOfReplies are the kinds of the errors that Redis replies. It lacks the classes moved and ask:
-// such a reply only says where the call belongs.
+// kindsOfReplies are the kinds of the errors that Redis replies. Replies of the classes moved and ask
+// have no kind: they only say where the call belongs.
 var kindsOfReplies = map[replyClass]ErrorKind{
 	final: OtherError, noMemory: OutOfMemory, noScript: UnknownScript, retryLater: NotReady, unready: NotReady, demoted: ReadOnly,
 }

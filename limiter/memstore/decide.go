@@ -22,7 +22,7 @@ type location struct {
 	added    bool // the entry is new
 
 	overflow bool         // the key found no room; shard, key and count are those that it shares
-	share    *share.Share // what the client may take of the overflow; nil if that has no bound
+	share    *share.Share // the share of the client in the overflow; nil if the client has no bound
 }
 
 // decide decides takes as one, under the locks of all. If they are allowed and consume is set, it
@@ -158,8 +158,8 @@ func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 func denied(k limiter.Take) bool { return !k.Decision.OK }
 
 // writeDeniedLocked writes the count of takes[i] after takes were denied as one. It does what a store
-// does whose keys are on several servers: consume what a key allows, and refund it. So a count is the
-// same in both stores, even after a change of its limit.
+// with keys on several servers does: consume what the key allows, and refund it. So a count is the same
+// in both stores, even after a change of its limit.
 func (l *location) writeDeniedLocked(takes []limiter.Take, i int, now limiter.Instant) {
 	k := takes[i]
 	if slices.ContainsFunc(takes, func(o limiter.Take) bool { return denied(o) && bytes.Equal(o.Key, k.Key) }) {

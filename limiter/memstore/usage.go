@@ -14,7 +14,7 @@ type usage struct {
 	// is used anew.
 	idleSince limiter.Instant
 
-	resetAt    coarseSecond // from then on the count may be dropped, mostly because it equals a fresh one
+	resetAt    coarseSecond // the count is kept until then: see keptUntil
 	quietUntil coarseSecond // until then a denial is not the first: see limiter.Decision.Breach
 }
 

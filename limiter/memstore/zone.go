@@ -37,7 +37,7 @@ type Zone struct {
 	changed atomic.Pointer[limitChange] // the change that no sweep has seen yet; nil if there is none
 }
 
-// Counts are kept in entries: see [countRef]. The state of a shard are its spilled counts.
+// Counts are kept in entries: see [countRef]. The State of a shard is its spilled counts.
 type (
 	spill  = keyed.Spill[limiter.Count]
 	counts = keyed.Map[usage, struct{}, spill]
