@@ -50,7 +50,7 @@ type Rule struct {
 	limitID     uint32 // see LimitID
 }
 
-// DefaultMaxKeys is the Rule.MaxKeys of a rule that has none.
+// DefaultMaxKeys is the Rule.MaxKeys of a rule that sets none.
 const DefaultMaxKeys = 1_000_000
 
 // NewRule checks r and returns a complete copy. Its exported fields must not be changed afterwards.

@@ -12,7 +12,7 @@ import (
 // Events of one microsecond share an entry. A log takes 16 bytes per entry in the window.
 type slidingLog struct {
 	at      Instant    // the newest reading of the clock
-	entries []logEntry // those from first on are in the window, oldest first, none without events
+	entries []logEntry // the entries from first on are in the window, oldest first; each has events
 	first   int
 	gone    int64 // upTo of the entry that left the window last
 }

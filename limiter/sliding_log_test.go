@@ -43,8 +43,8 @@ func TestSlidingLogRefund(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundAfterWindow refunds an event that left the window a moment before others of
-// about the same time.
+// TestSlidingLogRefundAfterWindow refunds an event that has left the window. Events that came a moment
+// later are still in the window.
 func TestSlidingLogRefundAfterWindow(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{

@@ -24,7 +24,7 @@ type fake struct {
 	mu      sync.Mutex
 	seen    [][]string
 	conns   []net.Conn        // connections whose login is over
-	hostile map[string]string // replies to commands by their names, instead of reply; hangUp is used once
+	hostile map[string]string // replies to commands by their names, used instead of reply; a hangUp is used once
 }
 
 // newFake starts a fake. It answers the commands of a login by itself: HELLO as an old server that

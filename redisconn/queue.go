@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxPending is how many calls a queue holds.
+	// maxPending is how many calls a queue holds at most.
 	maxPending = 16384
 
 	// maxBatch is how many calls one pipeline carries: enough to make the cost of the pipeline

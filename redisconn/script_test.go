@@ -27,7 +27,7 @@ func roundTrips(t *testing.T, c *Client, key string, script *Script) (written in
 }
 
 // TestFirstCallOfScript calls a script that Redis does not know, for example after a restart. Only
-// SCRIPT FLUSH makes a client write a call twice, and only the first one.
+// after SCRIPT FLUSH is a call written twice, and then only the first call.
 func TestFirstCallOfScript(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1}) // another one would not notice the loss

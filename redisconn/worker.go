@@ -197,7 +197,7 @@ func (w *worker) connect() error {
 	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
 	l, err := connect(w.ctx, w.addr, w.client.login(), info)
 	if err != nil {
-		return fmt.Errorf("no connection: %w", err) // where the error goes, it gets the address
+		return fmt.Errorf("no connection: %w", err) // the caller adds the address
 	}
 	l.process, l.roleDoubts = infoField(info.Val(), "run_id"), doubts
 	w.learn(l, info, began, doubts)

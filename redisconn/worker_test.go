@@ -153,7 +153,8 @@ func TestRedirections(t *testing.T) {
 	} {
 		other := newFake(t, nil, func([]string) string { return ":1\r\n" })
 		f := newClusterFake(t, func([]string) string {
-			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: f's
+			// The address has no host, which means the host of f.
+			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n"
 		})
 		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
 		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {

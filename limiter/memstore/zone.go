@@ -13,9 +13,9 @@ const (
 	// of cores seldom meet in one, and a take whose key makes a shard grow does not wait for long.
 	shardBits = 8
 
-	// idleFor is how long a key that is back at its full limit is kept after its last use, in µs.
-	// Most keys are back before their next request, and adding a key takes far longer than finding
-	// it.
+	// idleFor is how long a key that is back at its full limit is kept after its last use, in µs. Most
+	// keys are back at their full limit before their next request, and adding a key takes far longer
+	// than finding it.
 	idleFor limiter.Instant = 30_000_000
 )
 

@@ -14,9 +14,9 @@
 //
 // # Failures
 //
-// A take whose call fails or gets no answer in time has an error. The script may have run all the
-// same: then events are consumed that no request has used, but never the reverse. No call is
-// repeated that may have run. The same holds for lease requests.
+// A take whose call fails or gets no answer in time has an error. The script may have run all the same:
+// then events are consumed that no request has used, but never the reverse. A call that may have run is
+// not repeated. The same holds for lease requests.
 package redisstore
 
 import (
