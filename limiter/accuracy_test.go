@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// admitted returns how many of the events at arrivals a count of the algorithm a admits.
+// admitted returns how many of the events that come at arrivals a count of the algorithm a admits.
 func admitted(t testing.TB, a Algorithm, l Limit, arrivals []Instant) (n int64) {
 	r, c := mustRule(t, a, l), NewCount(a)
 	for _, now := range arrivals {
@@ -39,10 +39,10 @@ func TestSlidingWindowAtSteadyLoad(t *testing.T) {
 	}
 }
 
-// TestMoreSubWindowsAreMoreAccurate adds up how far the counters are from what is in the exact
-// window, on traffic in bursts. Each further step in sub-windows is closer.
+// TestMoreSubWindowsAreMoreAccurate sends traffic in bursts, and adds up by how much the counters
+// differ from the exact log. A counter with more sub-windows differs less.
 func TestMoreSubWindowsAreMoreAccurate(t *testing.T) {
-	limit := Limit{Events: 1_000_000, Window: time.Minute} // not binding: the same events are in all counts
+	limit := Limit{Events: 1_000_000, Window: time.Minute} // so high that all counts admit all events
 	parts := []int{1, 2, 5, 20, 60}
 	counts := make([]Count, len(parts))
 	for i, n := range parts {

@@ -9,9 +9,9 @@ import (
 type Algorithm struct {
 	Kind Kind
 
-	// SubWindows is the number of parts of a window of a sliding window counter. More parts follow
-	// the sliding window more closely and take 8 bytes each per key. 0 means 1. The other kinds
-	// have none.
+	// SubWindows is the number of parts of a window of a sliding window counter. More parts follow the
+	// sliding window more closely and take 8 bytes each per key. 0 means 1. It must be 0 for the other
+	// kinds.
 	SubWindows int
 }
 
@@ -29,13 +29,14 @@ const (
 // MaxSubWindows bounds Algorithm.SubWindows.
 const MaxSubWindows = 1000
 
-// algorithms are what is peculiar to each kind. The methods of rules and counts look it up here.
+// algorithms holds what differs between the kinds, by kind. The methods of rules and counts look it up
+// here.
 var algorithms = [...]struct {
 	name       string
 	calculator calculator // nil for the log, which is a Count of its own
 
-	// divisor returns the part of what is left that nodes get at once beyond their need: one in so
-	// many events. See LeaseRequest.Divisor.
+	// divisor returns the divisor in a fleet of nodes: a node gets, beyond its need, one in divisor of
+	// the events that are left. See LeaseRequest.Divisor.
 	divisor func(nodes int64) int64
 
 	// leaseSlot returns the length of the slots in which leases expire, in µs, or 0 if a slot would be
@@ -54,7 +55,7 @@ var algorithms = [...]struct {
 	FixedWindow:   {name: "fixed_window", calculator: fixedCalculator{}, divisor: divisorOfWindow},
 }
 
-// kindNames are the names of all kinds.
+// kindNames returns the names of all kinds.
 func kindNames() (names []string) {
 	for _, a := range algorithms {
 		names = append(names, a.name)
@@ -78,9 +79,8 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames())
 }
 
-// CountBytes returns how many bytes a count takes in memory at most, if its limit allows the given
-// number of events.
-// Entries of a log grow by doubling.
+// CountBytes returns the most bytes that a count takes in memory if its limit allows the given number
+// of events. A log may take twice as much as its entries, because it grows by doubling.
 func (a Algorithm) CountBytes(events int64) int64 {
 	if n := a.StateSize(); n > 0 {
 		return 8 * int64(n)

@@ -7,9 +7,10 @@ import (
 	"unsafe"
 )
 
-// TestAdmissionBounds floods each algorithm at random paces and refunds some takes. No span of the
-// other admitted events has more than the algorithm promises for its length. When several takes of
-// a bucket are refunded at a time, it may have more by what was still to be refunded when it began.
+// TestAdmissionBounds floods each algorithm at random paces and refunds some takes. In no span are more
+// of the other events admitted than the algorithm promises for its length. If several takes of a bucket
+// are refunded at a time, a span may have more events: as many as were still to be refunded when it
+// began.
 func TestAdmissionBounds(t *testing.T) {
 	const window = 60 * sec
 	limit := Limit{Events: 20, Window: time.Minute, Burst: 30}
@@ -33,7 +34,7 @@ func TestAdmissionBounds(t *testing.T) {
 			mostPending := []int{0, 1, 1000}[seed%3]
 			rng := rand.New(rand.NewPCG(seed, 5))
 			r, c := mustRule(t, test.Algorithm, limit), NewCount(test.Algorithm)
-			var pending []Events // that will be refunded, as they were seen
+			var pending []Events // takes that will be refunded, by what was consumed right after them
 			type admission struct {
 				at      Instant
 				pending int64 // how many events will be refunded afterwards

@@ -5,13 +5,14 @@ package limiter
 // consumed nothing.
 //
 // Each call brings its limit with the rule. A count that was used under another limit of the same
-// algorithm keeps its consumption: what was used when it was written last, less what has passed
-// since. A window, a sub-window and an event in a log pass as under the limit that they were written
-// under, and an event in a log also as under the new one; a bucket refills at the new rate.
+// algorithm keeps its consumption: what was used when the count was written last, less what has passed
+// since. A window or a sub-window passes when it would have passed under the limit that it was written
+// under. An event in a log passes when it leaves the window of the new limit, or if it had left that of
+// an earlier limit when the log was written. A bucket refills at the new rate.
 //
-// So that this is the same in all stores, a count is written only when something is consumed or
-// given back, or when it moves into other windows: because their length was changed, or the clock
-// was set back. cost must be at least 1.
+// For that to be the same in all stores, a count is written only when something is consumed or given
+// back, or when the count moves into other windows, because their length was changed or the clock was
+// set back. cost must be at least 1 in all methods.
 type Count interface {
 	// Take consumes cost events at now when the limit allows them.
 	Take(r *Rule, now Instant, cost int64) Decision
@@ -19,20 +20,20 @@ type Count interface {
 	// Peek returns what Take would, and consumes nothing.
 	Peek(r *Rule, now Instant, cost int64) Decision
 
-	// Follow moves the count into the windows of r, or of a clock that was set back. Take does so by
-	// itself, even if it denies. Peek does not.
+	// Follow moves the count into the windows of r if their length was changed, or into those of a
+	// clock that was set back. Take does so by itself, even if it denies. Peek does not.
 	Follow(r *Rule, now Instant)
 
-	// Refund gives back cost events of a take. seen is what was consumed right after it: see
-	// [Decision.Seen]. Events go into the (sub-)window that they were taken in, or nowhere when
-	// that has passed. A bucket gets back what it would still lack if nothing else had been taken
-	// since. That is exact when nothing was; else it may be too little, by at most what has accrued
-	// since.
+	// Refund gives back cost events of a take. seen is what was consumed right after the take: see
+	// [Decision.Seen]. Events go back into the window or sub-window that they were taken in. They are
+	// lost if it has passed. A bucket gets back what it would still lack of these events if nothing
+	// else had been taken since. That is exact if nothing else was taken. Otherwise it may be too
+	// little, by at most what has accrued since.
 	//
-	// No more can be taken afterwards than if the take had never been. For a bucket, this holds
-	// when takes are refunded one after another. When several are to be refunded at a time, each
-	// was seen with the others: in any span, no more is taken than the limit, what accrues in the
-	// span, and what was still to be refunded when it began.
+	// After a refund, no more can be taken than if the take had never been. For a bucket, this holds if
+	// each take is refunded before the next take that will be refunded. If several takes are still to
+	// be refunded at a time, the seen of each includes the others. Then in any span, no more is taken
+	// than the limit, what accrues in the span, and what was still to be refunded when the span began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
 
 	// Charge consumes cost events at now, whatever the limit allows. Nothing else can be taken until
@@ -43,7 +44,7 @@ type Count interface {
 	// than the takes.
 	Inspect(r *Rule, now Instant) CountState
 
-	// AddQuota gives back up to events of what was consumed: see [Operator].
+	// AddQuota gives back at most the given number of consumed events: see [Operator].
 	AddQuota(r *Rule, now Instant, events int64)
 }
 

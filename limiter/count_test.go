@@ -40,13 +40,14 @@ var (
 	refund = refundOf(Never)
 )
 
-// refundOf refunds events that were taken at the instant taken; Never means that of the step. Its
-// decision is that of a take of one event.
+// refundOf returns a function for step.do that refunds events taken at the instant taken, or at the
+// instant of the step if taken is Never. That function returns the decision that a take of one event
+// would get after the refund.
 func refundOf(taken Instant) func(Count, *Rule, Instant, int64) Decision {
 	return refundSeen(Events{At: taken})
 }
 
-// refundSeen is refundOf when it is known what was used right after the take.
+// refundSeen is refundOf with the events that were used right after the take.
 func refundSeen(seen Events) func(Count, *Rule, Instant, int64) Decision {
 	return func(c Count, r *Rule, now Instant, cost int64) Decision {
 		seen := seen
@@ -64,7 +65,7 @@ func run(t *testing.T, c Count, r *Rule, steps []step) {
 	for i, s := range steps {
 		got := s.do(c, r, s.now, s.cost)
 		want := Decision{OK: s.ok, At: s.now, Limit: r.Capacity(), Remaining: s.left, RetryAt: s.retry, ResetAt: s.reset}
-		if late := got.At - s.now; late > 0 && late <= LateReading { // as of the newest write
+		if late := got.At - s.now; late > 0 && late <= LateReading { // the decision is as of the newest write
 			want.At = got.At
 		}
 		if got != want {
@@ -129,8 +130,8 @@ func TestChangedLimit(t *testing.T) {
 	}
 }
 
-// TestLateReading takes at readings of the clock that are up to LateReading old. They are decided
-// as of the newest.
+// TestLateReading takes at readings of the clock that are up to LateReading old. The takes are decided
+// as of the newest reading.
 func TestLateReading(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -146,8 +147,8 @@ func TestLateReading(t *testing.T) {
 	}
 }
 
-// TestClockSetBack sets the clock back by much more than a window. The key keeps its consumption,
-// and is back at its limit no later than after taking everything now.
+// TestClockSetBack sets the clock back by much more than a window. The key keeps its consumption. It is
+// back at its full limit no later than if it took the whole limit now.
 func TestClockSetBack(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {

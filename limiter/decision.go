@@ -6,8 +6,8 @@ type Decision struct {
 	// would have allowed them.
 	OK bool
 
-	// Breach marks the first denial of a key in a window: the one that is worth a log line. Stores
-	// set it, whatever becomes of the denial.
+	// Breach marks the first denial of a key in a window, which is worth a log line. Stores set it,
+	// even if the request passes nevertheless, as in a dry run.
 	Breach bool
 
 	// Source is what the take was decided by.
@@ -24,11 +24,10 @@ type Decision struct {
 	// Remaining is what may still be taken at the instant of the decision. 0 <= Remaining <= Limit.
 	Remaining int64
 
-	// RetryAt is the earliest instant at which the same take can succeed if nothing else is taken:
-	// At when it would succeed now, Never when its cost is above the limit. A take that may wait
-	// succeeds as soon as it is promised an instant. While leases of the key
-	// are out, it is no later than the last expiry of a lease, because events may be returned until
-	// then.
+	// RetryAt is the earliest instant at which the same take can succeed if nothing else is taken. It
+	// is At if the take would succeed now, and Never if its cost is above the limit. A take that may
+	// wait succeeds as soon as it is promised an instant. While leases of the key are out, RetryAt is
+	// no later than the last expiry of a lease, because events may be returned until then.
 	RetryAt Instant
 
 	// Turn is the instant at which the events are there, if the take waits for them: see Take.Wait. 0
@@ -39,10 +38,10 @@ type Decision struct {
 	ResetAt Instant
 }
 
-// answer writes what is alike for all algorithms: the answer at the instant at to a take of cost
-// events, after which used events of the limit are used. It reports whether the algorithm must set
-// RetryAt, because the take is denied now but not for ever. ResetAt is at unless the algorithm sets
-// it.
+// answer writes the part of a decision that is alike for all algorithms. The take of cost events is
+// decided at the instant at, and used events are in use after it. answer reports whether the algorithm
+// must set RetryAt, because the take is denied now but not for ever. It sets ResetAt to at, which the
+// algorithm changes if events are in use.
 func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) (denied bool) {
 	*d = Decision{
 		OK: ok, At: at, Limit: r.capacity, Remaining: max(0, r.capacity-used), RetryAt: at, ResetAt: at,
@@ -54,8 +53,8 @@ func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) 
 	return !ok
 }
 
-// capRetry limits the RetryAt of a denial to leased, the last expiry of a lease. There is no lease
-// when leased has passed.
+// capRetry limits the RetryAt of a denial to leased, the last expiry of a lease. If leased has passed,
+// no lease is out and RetryAt stays.
 func (d *Decision) capRetry(leased Instant) {
 	if !d.OK && d.RetryAt != Never && leased > d.At {
 		d.RetryAt = min(d.RetryAt, leased)
@@ -65,7 +64,8 @@ func (d *Decision) capRetry(leased Instant) {
 // Seen returns what the key had consumed right after the decision. A refund of the take needs it.
 func (d *Decision) Seen() Events { return Events{At: d.At, N: max(0, d.Limit-d.Remaining)} }
 
-// Rebase moves a decision by another clock to the clock that reads now.
+// Rebase converts a decision by another clock to the clock that reads now. The time from At to each
+// other instant stays.
 func (d *Decision) Rebase(now Instant) {
 	shift := now - d.At
 	d.At = now

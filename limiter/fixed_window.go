@@ -4,9 +4,9 @@ package limiter
 // the windows of all keys end together, and twice the limit fits around a boundary.
 type fixedWindow struct {
 	at     Instant // the newest reading of the clock
-	end    Instant // of the current window
-	window int64   // its length in µs
-	used   int64   // events consumed in it
+	end    Instant // end of the current window
+	window int64   // length of the current window in µs
+	used   int64   // events consumed in the current window
 }
 
 func fixedWindowIn(s State) fixedWindow {
@@ -17,8 +17,9 @@ func (f *fixedWindow) save(s State) {
 	s[0], s[1], s[2], s[3] = int64(f.at), int64(f.end), f.window, f.used
 }
 
-// advance moves f into the window of now. When the length of windows changed or the clock was set
-// back before the current window ended, its consumption moves along, which it reports.
+// advance moves f into the window of now. If the length of windows changed or the clock was set back
+// before the current window ended, the consumption moves along. advance reports whether the count must
+// be written because of that.
 func (f *fixedWindow) advance(r *Rule, now Instant) (moved bool) {
 	at, setBack := f.at.follow(now)
 	f.at = at
@@ -45,7 +46,8 @@ func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64, consum
 	return ok || moved
 }
 
-// decide writes the answer to a take that is, or is not, allowed. f is as the take left it.
+// decide writes the answer to a take. ok says whether the take is allowed, and f is as the take left
+// it.
 func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, f.at, f.used, ok, cost) {
 		d.RetryAt = f.end

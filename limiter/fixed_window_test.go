@@ -23,7 +23,7 @@ func TestFixedWindow(t *testing.T) {
 	})
 }
 
-// TestLongWindowsBegin has the instants of docs/algorithms.md.
+// TestLongWindowsBegin checks the instants that docs/algorithms.md states.
 func TestLongWindowsBegin(t *testing.T) {
 	day := func(month time.Month, of int) time.Time { return time.Date(2026, month, of, 0, 0, 0, 0, time.UTC) }
 	for _, test := range []struct {

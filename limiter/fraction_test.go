@@ -28,8 +28,9 @@ func TestFractionUnderItsRate(t *testing.T) {
 	}
 }
 
-// TestFractionUnderAnotherRate reads numerators under another rate. That gives less than 2^-44 of an
-// event, and nothing at all where the periods are short. It loses less than 1/per of the other rate.
+// TestFractionUnderAnotherRate keeps numerators and reads them under another rate. The fraction grows
+// by less than 2^-44 of an event, and not at all if the periods are short. It shrinks by less than
+// 1/per of the other rate.
 func TestFractionUnderAnotherRate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 44))
 	unit := big.NewRat(1, 1<<44)
@@ -54,7 +55,7 @@ func TestFractionUnderAnotherRate(t *testing.T) {
 	}
 }
 
-// periods returns some of all sizes.
+// periods returns periods of all sizes, in µs.
 func periods() []int64 {
 	all := []int64{1, 2, 3, 7, 999, 60_000, 600_000, 1_000_003, 60_000_000, 3_600_000_000, 1<<44 - 1, 1 << 44, 1<<44 + 1, MaxWindow.Microseconds()}
 	rng := rand.New(rand.NewPCG(3, 44))
@@ -70,10 +71,10 @@ func TestFractionAcrossLimits(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		from, to   Limit
-		after      Instant // of which the take under from has the fraction
-		want, full Instant // since that take: the next event, and a full bucket
+		after      Instant // after how long the take under from finds the fraction
+		want, full Instant // after how long, from that take, the next event has accrued, and the bucket is full
 	}{
-		// 0.9 of an event. As a numerator, 90,000 of 100,000 µs would be 0.09 of a second.
+		// 0.9 of an event has accrued. As a numerator, 90,000 of 100,000 µs would be 0.09 of a second.
 		{"slower", Limit{10, time.Second, 2}, Limit{1, time.Second, 2}, 190 * ms, 100 * ms, 1100 * ms},
 		// As a numerator, 190,000 would be more than an event of 100,000 µs, and 90,000 nearly one.
 		{"faster", Limit{1, time.Second, 2}, Limit{10, time.Second, 2}, 1090 * ms, 91 * ms, 191 * ms},

@@ -16,7 +16,7 @@ import (
 // doc.go guarantees.
 func TestHistories(t *testing.T) {
 	histories, calls := 25, 120
-	if racetest.Enabled { // for which there is nothing to find: no count starts a goroutine
+	if racetest.Enabled { // the race detector finds nothing here: no count starts a goroutine
 		histories = 5
 	}
 	for _, a := range every {
@@ -37,7 +37,7 @@ func TestHistories(t *testing.T) {
 type history struct {
 	*rand.Rand
 	rule     *Rule
-	lastRule *Rule // of the last call
+	lastRule *Rule // the rule of the last call
 	count    Count
 	ref      *reference
 	now      Instant
@@ -54,7 +54,7 @@ func newHistory(a Algorithm, seed uint64) *history {
 
 // A refundable is a take that may be refunded.
 type refundable struct {
-	seen Events // right after it
+	seen Events // what was consumed right after the take
 	cost int64
 }
 
@@ -102,7 +102,8 @@ func (h *history) move() {
 	}
 }
 
-// randomCost is often small, and now and then more than is left or than can be.
+// randomCost returns a cost that is often small, and now and then more than is left or more than the
+// limit.
 func (h *history) randomCost() int64 {
 	limit := h.rule.Capacity()
 	return pick(h, 1, 1, 1, 2, 1+h.Int64N(limit), max(1, h.last.Remaining), h.last.Remaining+1, limit, limit+1)
@@ -124,7 +125,7 @@ func (h *history) call() error {
 	return h.take(h.randomCost())
 }
 
-// take takes cost events and checks all that must hold then.
+// take takes cost events and checks all that must hold after that.
 func (h *history) take(cost int64) error {
 	before, moved := clone(h.count), h.moved()
 	peeked := h.count.Peek(h.rule, h.now, cost)
@@ -168,11 +169,11 @@ func (h *history) take(cost int64) error {
 	return checkReset(h.count, h.rule, d)
 }
 
-// moved reports whether the next call may move the consumption: to another limit than that of the
-// last take that was consumed, or to a clock that was set back.
+// moved reports whether the next call may move the consumption into other windows, because the rule
+// differs from that of the last consumed take or because the clock was set back.
 func (h *history) moved() bool { return h.rule != h.lastRule || h.now < h.ref.at-LateReading }
 
-// checkRefund checks that a refund undoes the take of cost that was decided as d, when nothing
+// checkRefund checks that a refund undoes the take of cost events with the decision d if nothing
 // happens in between.
 func (h *history) checkRefund(before Count, d Decision, cost int64) error {
 	r := h.rule
@@ -212,7 +213,7 @@ func checkBounds(d Decision, r *Rule) error {
 	return nil
 }
 
-// checkRetry checks that the take of cost that was decided as d succeeds at d.RetryAt and not a
+// checkRetry checks that the take of cost events with the decision d succeeds at d.RetryAt and not a
 // microsecond earlier.
 func checkRetry(c Count, r *Rule, cost int64, d Decision) error {
 	if d.OK || d.RetryAt == Never {
@@ -227,7 +228,7 @@ func checkRetry(c Count, r *Rule, cost int64, d Decision) error {
 	return nil
 }
 
-// checkReset checks that everything is left at d.ResetAt and not a microsecond earlier.
+// checkReset checks that the full limit is left at d.ResetAt and not a microsecond earlier.
 func checkReset(c Count, r *Rule, d Decision) error {
 	if d.ResetAt == Never {
 		return nil

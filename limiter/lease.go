@@ -8,17 +8,17 @@ const (
 	// have arrived.
 	minSlot = 20_000
 
-	// A window gets back what nodes have leased in it and not spent before it ends: leases last at
-	// most two thirds of it. In windows of a second, with nodes that keep their leases to the end,
-	// many takes would be denied for events that others do not need.
+	// A lease of a window lasts at most leasedParts/windowParts of the window, so that unspent events
+	// come back before the window ends. If nodes kept their leases to the end, many takes in windows of
+	// a second would be denied although other nodes do not need the events that they hold.
 	leasedParts, windowParts = 2, 3
 
-	// logSlots is the least number of slots in a window of a sliding window log. Leased events stay
-	// in the log for up to two slots too long.
+	// logSlots is the least number of slots in a window of a sliding window log. The more slots, the
+	// shorter they are, and leased events stay in the log for up to two slots too long.
 	logSlots = 16
 )
 
-// leaseSlot is LeaseSlot for a rule that is being made.
+// leaseSlot works out what LeaseSlot returns, while the rule is made.
 func (r *Rule) leaseSlot() int64 {
 	if slotOf := algorithms[r.Algorithm.Kind].leaseSlot; slotOf != nil {
 		return slotOf(r)
@@ -44,8 +44,8 @@ func (r *Rule) Leases() bool {
 	return !r.Strict && (r.slot > 0 || !inSlots)
 }
 
-// LeaseTime returns how long a lease usually lasts, in µs. A lease of a slot lasts to the end of
-// the next slot.
+// LeaseTime returns how long a lease usually lasts, in µs. If leases expire by slots, a lease lasts to
+// the end of the slot after the one in which it was granted.
 func (r *Rule) LeaseTime() int64 {
 	if r.slot > 0 {
 		return r.slot + r.slot/2 - r.LeaseMargin()
@@ -64,12 +64,12 @@ func (r *Rule) Period() int64 {
 // UntilNext returns how long it is from at to the next window or sub-window, in µs.
 func (r *Rule) UntilNext(at Instant) int64 { return r.Period() - at.into(r.Period()) }
 
-// LeaseMargin returns how long before the end of its slots a node stops spending a lease, in µs, so
-// that its return arrives in time.
+// LeaseMargin returns how long before the expiry of a lease by slots its node stops spending it, in µs,
+// so that the return of the rest arrives in time.
 func (r *Rule) LeaseMargin() int64 { return min(r.slot/4, 100_000) }
 
-// LimitID returns a number that tells the limit of r from other limits of the same count. It is not
-// 0.
+// LimitID returns a number that identifies the limit of r among the limits that a count may have. It is
+// not 0.
 func (r *Rule) LimitID() uint32 { return r.limitID }
 
 // Accrue returns how many events the rate gives in us µs, and how many µs that many events take.

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the
-// reply. What goes back and what is owed is accounted for before anything is decided.
+// A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the reply.
+// The lender accounts for Seen, Returns and Cancel before it decides anything.
 type LeaseRequest struct {
 	Rule *Rule
 	Key  []byte
 
-	// Need is how many events a waiting take needs; 0 when none waits. It is served as a whole or
+	// Need is how many events a waiting take needs, or 0 if no take waits. It is served as a whole or
 	// denied.
 	Need int64
 
-	// More is how many events further takes wait for. They are served as far as there are any, and
-	// at most MaxMore at a time.
+	// More is how many events further takes wait for. As many of them are served as are left, but at
+	// most MaxMore at a time.
 	More int64
 
-	// Want is how many events the node wants at once: of a window, as many as it expects to spend
-	// before its next request. At most one in Divisor of those that are left is granted: so leases
-	// are large far from the limit and vanish near it.
+	// Want is how many events the node wants to lease at once. In a window, that is as many as it
+	// expects to spend before its next request. At most one in Divisor of the events that are left is
+	// granted. So leases are large far from the limit and vanish near it.
 	Want int64
 
-	// Share is the share of the refill of a bucket that the node wants, in 1/Shares: see Rule.Parts.
-	// At most half of the refill that no part has is granted.
+	// Share is the share of a bucket's refill that the node wants, in 1/Shares: see parts.go. At most
+	// half of the refill that no open part has is granted.
 	Share int64
 
 	// Nodes is how many nodes of the fleet are alive. 0 and 1 mean that the node is alone.
@@ -34,8 +34,9 @@ type LeaseRequest struct {
 	// Returns are leases, or what is left of them, that the node gives back.
 	Returns [2]Return
 
-	// Cancel are events that were served in vain at the instant At. Right after that, the bucket
-	// lacked Lacked events beyond what its parts held, or hardly less than one more; 0: it is not known.
+	// Cancel are events that the store served at the instant Cancel.At, and that no take has used.
+	// Lacked is how many events the bucket lacked at least right after that, beyond what its parts
+	// held. It is 0 if that is not known.
 	Cancel Events
 	Lacked int64
 
@@ -43,24 +44,25 @@ type LeaseRequest struct {
 	// incarnation of the store restores it when its own newest state is older.
 	Seen Events
 
-	// Incarnation is the incarnation of the store that Returns, Cancel and Seen are from; the reply
-	// overwrites it with its own. Another incarnation takes nothing back, as it may not know of the
-	// grant. When either is unknown, which is 0, nothing is taken back and nothing is restored.
+	// Incarnation is the incarnation of the store that Returns, Cancel and Seen are from. The reply
+	// overwrites it with the incarnation that has answered. Another incarnation takes nothing back,
+	// because it may not know of the grant. If either incarnation is 0, which means unknown, nothing is
+	// taken back and nothing is restored.
 	Incarnation uint64
 
-	// Decision is the decision on a take of Need events, or on one of a single event that was not
-	// taken when Need is 0. Its Remaining is what the store has left after the grant.
+	// Decision is the decision on the take of Need events. If Need is 0, it is the decision that a take
+	// of one event would have got. Decision.Remaining is what the store has left after the grant.
 	Decision Decision
 
 	// Served is how many events are consumed for the waiting takes, Need first.
 	Served int64
 
-	// Unserved is the decision on a further take of Need events, if Need was served and not all of
-	// More was. Else it is the zero value.
+	// Unserved is the decision on a further take of Need events, if Need was served and a part of More
+	// was not. Otherwise it is the zero value.
 	Unserved Decision
 
-	// Granted is how many events were granted for Want, GrantedShare the share of a bucket's refill.
-	// They may be spent until Expires, by the store's clock.
+	// Granted is how many events were granted for Want, and GrantedShare is the share of a bucket's
+	// refill that was granted for Share. Both may be spent until Expires, by the store's clock.
 	Granted, GrantedShare int64
 	Expires               Instant
 
@@ -68,13 +70,14 @@ type LeaseRequest struct {
 	Held int64
 }
 
-// A Return gives back what is left of a lease that was granted at the instant At, by the store's
-// clock. It goes back to that window or slot, or nowhere when that has passed.
+// A Return gives back what is left of a lease that was granted at the instant At, by the store's clock.
+// The events go back to the window or slot of that instant. They are lost if it has passed.
 //
-// Of a window's lease, N are the events that were not spent. Of a part of a bucket with a Share of
-// the refill, N are the events that were granted at once less those that the node keeps to spend
-// until the part ends, and Spent are the events that it has spent. Spent is MaxEvents if the part has
-// accrued under another limit than that of the request, so that nothing of it is given back.
+// For the lease of a window, N is the number of events that were not spent. For a part of a bucket,
+// Share is its share of the refill, N is the number of events granted at once less those that the node
+// keeps to spend until the part ends, and Spent is the number of events that the node has spent. Spent
+// is MaxEvents if the part has accrued under another limit than that of the request, so that no events
+// are given back.
 type Return struct {
 	Events
 	Spent, Share int64
@@ -88,21 +91,22 @@ type Lender interface {
 	Store
 	Operator
 
-	// Lend fills in the replies to requests for one key, which are at most MaxLeaseRequests and of
-	// different rules. Either all needs are served or none, and then nothing else is. It calls
-	// done once, when the replies are there and possibly before it returns; done must not block.
-	// An error means that the outcome is unknown: the request must not be sent again.
+	// Lend fills in the replies to requests for one key. There are at most MaxLeaseRequests requests,
+	// each of another rule. Either all needs are served, or no events are served at all. Lend calls
+	// done once, when the replies are there, and possibly before it returns. done must not block. An
+	// error means that the outcome is unknown: the requests must not be sent again.
 	//
-	// It calls written, unless that is nil, when the requests have been written to the network, and
-	// again if they have to be written again, but not after done. written must not block.
+	// Lend calls written, unless that is nil, when the requests have been written to the network. It
+	// calls written again if they have to be written again, but not after done. written must not block.
 	Lend(requests []LeaseRequest, written func(), done func(error))
 
-	// Lag returns by how much this process is late at present in dealing with what has arrived for
-	// it; 0: it is punctual.
+	// Lag returns by how much this process is late at present in reading the replies that have arrived.
+	// It is 0 if the process is punctual.
 	Lag() time.Duration
 
-	// Refusal returns the error that calls about this key fail with at once and without effect, as
-	// its server is known to be in an outage; nil: it is not. It must not block.
+	// Refusal returns the error with which calls about this key fail at once and without effect,
+	// because the key's server is known to be in an outage. It returns nil if the server is not. It
+	// must not block.
 	Refusal(key []byte) error
 }
 
@@ -122,8 +126,9 @@ func (l *LeaseRequest) ChangesCount() bool {
 	return l.Returns[0].any() || l.Returns[1].any() || l.Cancel.N > 0
 }
 
-// LackedAfter returns what a bucket lacks after the reply beyond what its parts hold: see Lacked. Of a
-// fraction that the bucket has besides, it takes the most.
+// LackedAfter returns how many events a bucket lacks at least after the reply, beyond what its parts
+// hold: see Lacked. The fraction of an event that a bucket with parts has accrued is not known, so
+// LackedAfter takes off a whole event for it.
 func (l *LeaseRequest) LackedAfter() int64 {
 	lacked := l.Rule.capacity - l.Decision.Remaining
 	if l.Rule.Algorithm.Kind == TokenBucket && l.Rule.slot > 0 {
@@ -132,21 +137,21 @@ func (l *LeaseRequest) LackedAfter() int64 {
 	return max(0, lacked)
 }
 
-// MaxMore bounds the events that are served at a time to waiting takes besides the first, to three
-// bytes.
+// MaxMore is the most events of More that are served at a time: the most that fit into three bytes.
 const MaxMore = 1<<24 - 1
 
 const (
-	// The divisors say which part of the events that are left a node gets at once that is alone: one
-	// in windowDivisor, logDivisor or bucketDivisor.
+	// The divisors of a node that is alone: it gets at once one in windowDivisor, logDivisor or
+	// bucketDivisor of the events that are left.
 	windowDivisor, logDivisor, bucketDivisor = 2, 8, 4
 
-	// maxDivisor bounds Divisor, to two bytes.
+	// maxDivisor is the most that Divisor returns: the most that fits into two bytes.
 	maxDivisor = 1<<16 - 1
 )
 
-// Divisor returns the part of what is left that is granted for Want: one in Divisor events. It
-// grows with the number of nodes, as each may hold as much when all traffic moves to another one.
+// Divisor returns the divisor of grants: of the events that are left, at most one in Divisor is granted
+// for Want. It grows with the number of nodes, because all nodes may hold leases when all traffic moves
+// to one of them.
 func (l *LeaseRequest) Divisor() int64 {
 	return min(algorithms[l.Rule.Algorithm.Kind].divisor(int64(max(1, l.Nodes))), maxDivisor)
 }
@@ -154,11 +159,11 @@ func (l *LeaseRequest) Divisor() int64 {
 // divisorOfWindow is the divisor of both algorithms that count in windows.
 func divisorOfWindow(nodes int64) int64 { return max(windowDivisor, windowDivisor*nodes-1) }
 
-// maxJitter bounds Jitter, in µs: a take that could be allowed again is denied for so long.
+// maxJitter bounds Jitter, in µs. For that time, a node may deny takes that the store would allow.
 const maxJitter = 5_000
 
-// Denial returns the decision that denies takes which the reply does not serve; nil: there is none.
-// It is about a take of Need events.
+// Denial returns the decision that denies the takes that the reply does not serve. It returns nil if
+// the reply denies none. The decision is about a take of Need events.
 func (l *LeaseRequest) Denial() *Decision {
 	switch {
 	case l.Need == 0:
@@ -170,9 +175,10 @@ func (l *LeaseRequest) Denial() *Decision {
 	return nil
 }
 
-// Jitter returns by how many µs the denial in the reply is remembered too long at most, so that not
-// all nodes ask again at once: an expired lease or a new window brings back many events at a time.
-// For a bucket that has enough sooner than that, about one node asks per event that accrues.
+// Jitter returns by at most how many µs a node remembers the denial in the reply for too long. Without
+// it, all nodes would ask again at once when an expired lease or a new window brings back many events.
+// In a bucket that soon has enough events, the nodes' requests are spread so that about one node asks
+// for each event that accrues.
 func (l *LeaseRequest) Jitter() int64 {
 	r, retry := l.Rule, int64(l.Decision.RetryAt-l.Decision.At)
 	switch most := r.window / 20; {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestJitter spreads the requests of all nodes by a few milliseconds: about one for each event that
-// accrues in a fast bucket, and a little when a lease may expire.
+// TestJitter checks by how much the requests of all nodes are spread. In a fast bucket, about one
+// request comes for each event that accrues. When a lease may expire, the requests are spread by a few
+// milliseconds.
 func TestJitter(t *testing.T) {
 	tiny := mustRule(t, bucket, Limit{Events: 100, Window: 10 * time.Millisecond})
 	bucket := mustRule(t, bucket, Limit{Events: 6000, Window: time.Minute})
@@ -18,7 +19,7 @@ func TestJitter(t *testing.T) {
 		nodes int
 		need  int64
 		ok    bool
-		retry Instant // after the denial
+		retry Instant // the retry, in µs after the denial
 		want  int64
 	}{
 		{"one node", bucket, 1, 1, false, 10 * ms, 0},

@@ -86,7 +86,7 @@ func TestLeaseLengths(t *testing.T) {
 	}
 }
 
-// begins is when tests begin whose instant does not matter.
+// begins is the instant at which a test begins if that does not matter.
 const begins = Instant(1_800_000_000 * sec)
 
 func mustNew(r Rule) *Rule {

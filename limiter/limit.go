@@ -8,7 +8,7 @@ import (
 // The bounds of a Limit. Within them no arithmetic of this package overflows.
 const (
 	MaxEvents = 1_000_000_000_000         // 10^12
-	MinWindow = time.Millisecond          // shorter ones would measure the scheduler
+	MinWindow = time.Millisecond          // shorter windows would measure the scheduler
 	MaxWindow = 10 * 365 * 24 * time.Hour // ten years
 )
 

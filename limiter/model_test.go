@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// A reference is a naive count, with fractions of arbitrary precision and a list of all takes that
-// it searches for every decision. It shares no arithmetic with the counts. history_test.go compares
-// them.
+// A reference is a naive count, with fractions of arbitrary precision and a list of all takes that it
+// searches for every decision. It shares no arithmetic with the counts. history_test.go compares
+// references with counts.
 type reference struct {
 	model
 	at Instant
@@ -21,7 +21,7 @@ type model interface {
 	advance(r *Rule, at, to Instant) (moved bool)
 	clone() model
 
-	// used returns the events in use at t, rounded up, if nothing else is taken.
+	// used returns how many events are in use at t if nothing else is taken, rounded up.
 	used(t Instant) int64
 
 	add(at Instant, cost int64)
@@ -47,7 +47,8 @@ func (m *reference) advance(r *Rule, now Instant) (moved bool) {
 	return moved
 }
 
-// first returns the first instant from now on at which at most n events are used. It tries.
+// first returns the first instant, from m.at on, at which at most n events are used. It finds it by
+// trying instants.
 func (m *reference) first(n int64) Instant {
 	if m.used(m.at) <= n {
 		return m.at
@@ -62,7 +63,8 @@ func (m *reference) first(n int64) Instant {
 	return m.at + Instant(sort.Search(int(step), func(us int) bool { return m.used(m.at+Instant(us)) <= n }))
 }
 
-// take decides as Count.Take does. A denial changes nothing, unless what is used has moved.
+// take decides as Count.Take does. A denial changes nothing, unless what is used has moved into other
+// windows.
 func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	before := reference{m.model.clone(), m.at}
 	moved := m.advance(r, now)
@@ -90,18 +92,19 @@ func (m *reference) refundTake(r *Rule, now Instant, seen Events, cost int64) {
 	m.refund(m.at, seen, cost)
 }
 
-// A bucketModel is a rational level that falls at the rate of the limit. What is above twice the
-// capacity is set aside while the capacity is the same, and falls when the level is 0. While the
-// level is above the capacity, refunds come first out of what is set aside.
+// A bucketModel is a rational level, the events that the bucket lacks, which falls at the rate of the
+// limit. What is above twice the capacity is set aside while the capacity stays the same, and falls
+// when the level is 0. While the level is above the capacity, refunds come out of what is set aside
+// first.
 type bucketModel struct {
 	rate  *big.Rat // events per µs
 	level *big.Rat
-	at    Instant // of level
+	at    Instant // instant of level
 
-	aside, under int64 // under the capacity with these lower bits
+	aside, under int64 // what is set aside, and the lower bits of the capacity under which it is
 	capacity     int64
 
-	scarce int64 // the unit of 8192 µs from which on the level is above a sixteenth of the capacity; 0: unknown
+	scarce int64 // the unit of 8192 µs since which the level is above a sixteenth of the capacity; 0 if unknown
 }
 
 // levelAt returns the level at t.
@@ -121,7 +124,7 @@ func (m *bucketModel) clone() model {
 }
 
 func (m *bucketModel) advance(r *Rule, _, to Instant) (moved bool) {
-	if m.scarce != 0 { // noted for 65534 units at most
+	if m.scarce != 0 { // it is noted for 65534 units at most
 		next := int64(m.at)>>13 + 1
 		m.scarce = max(next-65534, min(next, m.scarce))
 	}
@@ -168,8 +171,9 @@ func (m *bucketModel) noteScarcity() {
 	}
 }
 
-// round has what has accrued of an event be parts of it, rounded to them as it is kept: in units so
-// small that they are less than what a rate gives in a µs.
+// round rounds the fraction of an event that has accrued to 1/parts of an event, as tokenBucket does
+// when the rate changes: see fraction.go. It keeps the fraction in units of 2^-44 of an event, or
+// smaller ones for long periods, and then reads the units as parts.
 func (m *bucketModel) round(parts *big.Int) {
 	units := new(big.Int).Lsh(big.NewInt(1), 44)
 	if parts.Cmp(units) > 0 {
@@ -181,7 +185,7 @@ func (m *bucketModel) round(parts *big.Int) {
 	kept.Div(kept, accrued.Denom())
 	most := new(big.Rat).SetFrac(kept.Add(kept, big.NewInt(1)).Mul(kept, parts), units)
 	numerator := ceil(most)
-	numerator.Sub(numerator, big.NewInt(1)) // the largest below most
+	numerator.Sub(numerator, big.NewInt(1)) // the largest numerator below most
 	m.level.Sub(whole, new(big.Rat).SetFrac(numerator, parts))
 }
 
@@ -189,16 +193,17 @@ func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() 
 
 func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
 
-// refund takes off the part of cost that would still be in use if nothing had been added since.
-// What was seen is the level of that time, rounded up. Unless the level has been 0, only whole
-// events were added since, so its fraction then follows from that of now. Up to a sixteenth of the
-// capacity comes off whole if the level is known to have been above that ever since.
+// refund takes off the part of cost that would still be in use if nothing had been added since the
+// take. seen is the level right after the take, rounded up. Only whole events were added since, unless
+// the level has been 0, so the fraction of the level then follows from the fraction now. If the level
+// is known to have been above a sixteenth of the capacity ever since, at least that much of cost comes
+// off.
 func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if seen.At > at {
 		return
 	}
 	then := bucketModel{rate: m.rate, level: new(big.Rat).SetInt64(max(cost, seen.N)), at: seen.At}
-	if seen.N > cost { // else it was at nothing before the take
+	if seen.N > cost { // else the level was 0 before the take
 		before := (&bucketModel{rate: m.rate, level: m.level, at: at}).levelAt(seen.At)
 		then.level.Sub(then.level, before.Sub(new(big.Rat).SetInt(ceil(before)), before))
 	}
@@ -217,7 +222,7 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 		m.level.Add(m.level, new(big.Rat).SetInt64(back))
 		m.aside -= back
 	}
-	m.level = m.levelAt(m.at) // never below nothing
+	m.level = m.levelAt(m.at) // not below 0
 	if m.scarce == 0 {
 		m.scarce = int64(m.at)>>13 + 1
 	}
@@ -230,7 +235,7 @@ func ceil(x *big.Rat) *big.Int {
 	return q.Neg(q.Div(q, x.Denom()))
 }
 
-// A taking is events that were taken at one instant.
+// A taking is n events that were taken at one instant.
 type taking struct {
 	at Instant
 	n  int64
@@ -278,8 +283,9 @@ func (m *logModel) refund(at Instant, seen Events, cost int64) {
 	}
 }
 
-// A windowModel counts by parts of a window. A fixed window is one part. Of a sliding window of n
-// parts, n count in full and the one before them by the part that is still in the window.
+// A windowModel counts by parts of a window. A fixed window is one part. In a sliding window of n
+// parts, the newest n parts count in full, and the part before them counts as far as it is still in the
+// window.
 type windowModel struct {
 	n, part int64 // n = 0 for a fixed window
 	taken   []taking
@@ -308,7 +314,7 @@ func (m *windowModel) advance(r *Rule, at, to Instant) (moved bool) {
 	return moved
 }
 
-// age returns how many parts ago at was at t.
+// age returns how many parts lie between at and t.
 func (m *windowModel) age(at, t Instant) int64 { return int64(t)/m.part - int64(at)/m.part }
 
 func (m *windowModel) used(t Instant) int64 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMulAddDiv compares with arbitrary precision, for operands of every magnitude.
+// TestMulAddDiv compares mulAddDiv with arithmetic of arbitrary precision, for operands of every
+// magnitude.
 func TestMulAddDiv(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	operand := func() int64 { return rng.Int64() >> rng.IntN(63) }

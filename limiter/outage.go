@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// An OutageMode is how takes are decided that the store cannot decide.
+// An OutageMode says how a node decides takes that the store cannot decide.
 type OutageMode uint8
 
 const (
-	OutageLocal  OutageMode = iota // by a bucket of the node: see Rule.InOutage
-	OutageOpen                     // all are admitted
-	OutageClosed                   // all are denied
+	OutageLocal  OutageMode = iota // a bucket of the node decides: see Rule.InOutage
+	OutageOpen                     // all takes are admitted
+	OutageClosed                   // all takes are denied
 )
 
 var outageModes = [...]string{"local", "open", "closed"}
@@ -30,21 +30,22 @@ func ParseOutageMode(name string) (OutageMode, error) {
 // maxOutageNodes bounds the nodes that share a limit, so that nothing overflows.
 const maxOutageNodes = 10_000
 
-// A LocalBucket is the token bucket that each node limits a key by while the store is in an outage.
+// A LocalBucket is the token bucket with which a node limits a key while the store is in an outage.
 type LocalBucket struct {
 	Capacity    int64 // at least 1
 	refill, per int64 // the rate: refill events every per µs
-	step        int64 // how many events it gets at a time
+	step        int64 // how many events the bucket gets at a time
 }
 
-// localSteps is in how many steps a bucket becomes full, if it holds as many events. Each step is
-// rounded up to a µs, of which short steps would lose much.
+// localSteps is in how many steps a bucket fills if its capacity is that large. A smaller bucket gets
+// one event at a time. The time of each step is rounded up to a µs, which would slow down a bucket with
+// many short steps too much.
 const localSteps = 4096
 
-// InOutage returns the bucket of each of the nodes that share the limit of r. All buckets together
-// have the rate and the capacity of the limit, or one event each if that is more. So in a window
-// they admit at most twice the limit, and besides at most one event per node: what they hold when
-// it begins, and what they get while it lasts.
+// InOutage returns the bucket of each node if the given number of nodes share the limit of r. All
+// buckets together have the rate and the capacity of the limit, or one event each if that is more. So
+// in a window they admit at most twice the limit, and one event per node besides: what they hold when
+// the window begins, and what they get while it lasts.
 func (r *Rule) InOutage(nodes int) LocalBucket {
 	n := int64(min(max(nodes, 1), maxOutageNodes))
 	capacity := max(1, r.capacity/n)
@@ -60,7 +61,7 @@ func (b LocalBucket) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// TimeFor returns in how many µs the bucket gets at least that number of events, or math.MaxInt64
+// TimeFor returns in how many µs the bucket gets at least the given number of events, or math.MaxInt64
 // if that does not fit.
 func (b LocalBucket) TimeFor(events int64) int64 {
 	return mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill)

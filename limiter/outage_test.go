@@ -17,7 +17,7 @@ func TestParseOutageMode(t *testing.T) {
 	}
 }
 
-// TestInOutage checks the buckets of nodes. Together they have the limit.
+// TestInOutage checks the buckets of the nodes, which have the limit together.
 func TestInOutage(t *testing.T) {
 	const minute = 60_000_000
 	for _, test := range []struct {
@@ -25,7 +25,7 @@ func TestInOutage(t *testing.T) {
 		limit     Limit
 		nodes     int
 		capacity  int64
-		accrued   int64 // in a minute
+		accrued   int64 // events accrued in a minute
 	}{
 		{fixed, Limit{Events: 100, Window: time.Minute}, 0, 100, 100},
 		{fixed, Limit{Events: 100, Window: time.Minute}, 1, 100, 100},

@@ -6,31 +6,33 @@ import "math"
 // the part ends. The store debits the events, and refills the bucket by the share less meanwhile.
 // The node spends from the events and from what has accrued since the reply arrived.
 //
-// So in any span, the bucket and its parts together admit at most the capacity and what the rate
-// gives in the span. Let S be the level of the bucket and what all parts hold. S never exceeds the
-// capacity, as the store counts the most that parts can hold by now against it. S grows by at most
+// So in any span, the bucket and its parts together admit at most the capacity and what the rate gives
+// in the span. Let S be the level of the bucket plus what all parts hold. S never exceeds the capacity,
+// because the store counts the most that parts can hold by now against the capacity. S grows by at most
 // the rate. Each admitted event takes one from S.
 
 const (
 	// Shares is how many shares the refill of a bucket has.
 	Shares = 4096
 
-	// MinPart is how many events a part can hold at least when it ends. Below, a lease request would
-	// save none.
+	// MinPart is the fewest events that a part can hold when it ends. A smaller part would save no
+	// request.
 	MinPart = 2
 
-	// minShared is the smallest capacity that has parts. Of a smaller one, too little would be left
-	// to other nodes.
+	// minShared is the smallest capacity of a bucket that has parts. Parts of a smaller bucket would
+	// leave too little to other nodes.
 	minShared = 32
 
-	// A part lasts about as long as a fraction of the bucket takes to fill, between these bounds in
-	// µs. The parts of a small bucket last for more of that: else few takes would come for each.
+	// A part lasts about 1/partsOfFill of the time in which its bucket fills. If the capacity is below
+	// smallBucket, it lasts 1/partsOfSmall of that time, because otherwise few takes would come for
+	// each part. The other constants bound the time, in µs. hourPart is the longest for windows of an
+	// hour or more.
 	partsOfFill, partsOfSmall          = 4, 2
 	smallBucket                        = 256
 	minPartTime, maxPartTime, hourPart = 500_000, 20_000_000, 60_000_000
 )
 
-// partTime returns how long a part usually lasts, in µs; 0 when the bucket has none.
+// partTime returns how long a part usually lasts, in µs. It returns 0 if the bucket has no parts.
 func (r *Rule) partTime() int64 {
 	if r.capacity < minShared {
 		return 0
@@ -66,8 +68,8 @@ func (r *Rule) PartAccrues(share, us int64) int64 {
 	return mulDiv(max(0, ByStoreClock(us))*share/Shares, r.refill, r.per)
 }
 
-// PartTimeFor returns after how many µs by the clock of its node a part with a share of the refill
-// has accrued that number of events, or math.MaxInt64 if that does not fit.
+// PartTimeFor returns after how many µs by the clock of its node a part with a share of the refill has
+// accrued the given number of events, or math.MaxInt64 if that does not fit.
 func (r *Rule) PartTimeFor(share, events int64) int64 {
 	us := mulDivUp(mulDivUp(max(0, events), r.per, r.refill), Shares, share)
 	if us > math.MaxInt64/2 {

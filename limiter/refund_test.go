@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestRefundsGiveNothingAway plays random histories in which some takes are refunded at any age,
-// beside the same histories without those takes. Every take that the first admits, the second
-// admits too, and the first never has more left. Of a bucket, a take is refunded before the next
-// one that will be: TestAdmissionBounds has others.
+// TestRefundsGiveNothingAway plays random histories twice: with takes that are refunded at any age, and
+// without these takes. The history without them admits each take that the history with them admits, and
+// never has less left. In a bucket, each of these takes is refunded before the next of them comes:
+// TestAdmissionBounds has other orders.
 func TestRefundsGiveNothingAway(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -26,13 +26,13 @@ func TestRefundsGiveNothingAway(t *testing.T) {
 	}
 }
 
-// A refunding is one such history.
+// A refunding is one history of TestRefundsGiveNothingAway.
 type refunding struct {
 	*rand.Rand
 	rule        *Rule
 	now         Instant
-	count, kept Count        // with, and without what is refunded
-	pending     []refundable // that will be refunded
+	count, kept Count        // with, and without the takes that are refunded
+	pending     []refundable // takes that will be refunded
 }
 
 func newRefunding(a Algorithm, seed uint64) *refunding {
@@ -73,10 +73,10 @@ func (p *refunding) step() error {
 	return nil
 }
 
-// TestFloodOfDeniedTakesDrainsNothing takes an event of a bucket a thousand times in a second and
-// refunds each a millisecond later, as when another zone denies it. Half a millisecond after each
-// take, others take what has accrued. In the end, as much is left for them as without the flood,
-// less at most one event and what accrues in a millisecond.
+// TestFloodOfDeniedTakesDrainsNothing takes an event of a bucket a thousand times in a second. It
+// refunds each take a millisecond later, as if another zone had denied it. Half a millisecond after
+// each take, other takes take what has accrued. In the end, as much is left as without the flood, less
+// at most one event and what accrues in a millisecond.
 func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
 	const age = ms
 	for _, rate := range []int64{10, 100, 1000, 10_000} { // events a second, and at once
@@ -114,9 +114,9 @@ func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
 	}
 }
 
-// TestRefundRestoresSeenBucket refunds takes of a bucket in any state, when it is known what the
-// bucket lacked right after them. If nothing else happens, the bucket is as it was before, to the
-// fraction of an event. Others take what has accrued by then.
+// TestRefundRestoresSeenBucket refunds takes of a bucket in any state. It is known what the bucket
+// lacked right after each take. If nothing else happens, the bucket is as it was before, to the
+// fraction of an event. Other takes may take what has accrued in between.
 func TestRefundRestoresSeenBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 10_000 {

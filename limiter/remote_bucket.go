@@ -1,18 +1,18 @@
 package limiter
 
-// Parts are the open parts of a bucket, summed by slots of time: a part that is granted in a slot
-// ends at the end of the next one. The zero value has none.
+// Parts are the open parts of a bucket, summed by slots of time: a part that is granted in a slot ends
+// at the end of the next slot. The zero value has no parts.
 type Parts struct {
-	Ends              Instant // of the current slot
-	Length            int64   // of a slot, in µs
+	Ends              Instant // end of the current slot
+	Length            int64   // length of a slot, in µs
 	Current, Previous SlotParts
 }
 
 // SlotParts are the sums over the parts that were granted in a slot and are open.
 type SlotParts struct {
-	Shares int64 // of the refill, in 1/Shares
-	Offset int64 // share * (grant - start of the slot), in µs
-	Events int64 // granted at once, less those returned
+	Shares int64 // sum of the shares of the refill, in 1/Shares
+	Offset int64 // sum of share * (instant of the grant - start of the slot), in µs
+	Events int64 // events granted at once, less those returned
 }
 
 func (p *Parts) open() bool { return p.Current != SlotParts{} || p.Previous != SlotParts{} }
@@ -21,7 +21,7 @@ func (p *Parts) shares() int64 { return p.Current.Shares + p.Previous.Shares }
 
 func (p *Parts) lentUntil() Instant { return p.Ends + Instant(p.Length) }
 
-// leasedUntil returns when the last part ends, and 0 when none is open.
+// leasedUntil returns when the last part ends. It returns 0 if no part is open.
 func (p *Parts) leasedUntil() Instant {
 	switch {
 	case p.Current != SlotParts{}:
@@ -32,8 +32,8 @@ func (p *Parts) leasedUntil() Instant {
 	return 0
 }
 
-// held returns the most that nodes can hold unspent at the instant at, in the current slot:
-// events + fraction/r.per.
+// held returns the most that nodes can hold unspent at the instant at: events + fraction/r.per. The
+// instant is in the current slot.
 func (p *Parts) held(r *Rule, at Instant) (events, fraction int64) {
 	since := int64(at - p.Ends)
 	us := p.Current.Shares*(since+p.Length) - p.Current.Offset + p.Previous.Shares*(since+2*p.Length) - p.Previous.Offset
@@ -46,7 +46,8 @@ func (p *Parts) rotate() {
 	p.Ends, p.Current, p.Previous = p.lentUntil(), SlotParts{}, p.Current
 }
 
-// A remoteBucket lends parts of itself: see limiter/leasetest for the whole rule.
+// A remoteBucket is a token bucket that lends parts of itself: see limiter/leasetest for the whole
+// rule.
 type remoteBucket struct {
 	tokenBucket
 	Parts
@@ -87,7 +88,7 @@ func (b *remoteBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 
 // refill accounts for the time up to at, in the current slot.
 func (b *remoteBucket) refill(r *Rule, at Instant) {
-	b.at += Instant((int64(at-b.at)*b.shares() + Shares - 1) / Shares) // less time passes for the bucket
+	b.at += Instant((int64(at-b.at)*b.shares() + Shares - 1) / Shares) // what the parts accrue, the bucket does not
 	b.advance(r, at)
 	b.cut(r)
 }

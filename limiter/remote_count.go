@@ -1,35 +1,35 @@
 package limiter
 
-// A RemoteCount is consumption that another store keeps, such as Redis, as of the instant at which
-// that store decided. It works out the answers that the store leaves to its nodes.
+// A RemoteCount is a count that another store keeps, such as Redis, as of the instant at which that
+// store decided. It works out those parts of an answer that the store leaves to its nodes.
 type RemoteCount struct{ count remoteCount }
 
 type remoteCount interface {
 	consumed() int64
 	decide(d *Decision, r *Rule, ok bool, cost int64)
-	lentUntil() Instant // when a lease expires that is granted now
+	lentUntil() Instant // when a lease granted now would expire
 
 	// cancel gives back events that were served.
 	cancel(r *Rule, served Events)
 
-	// leases returns how many leased events may still be spent, if the count knows, and when the
-	// last lease expires, or an instant that has passed if none is out.
+	// leases returns how many leased events may still be spent, or 0 if the count does not know. until
+	// is when the last lease expires, or an instant that has passed if no lease is out.
 	leases(r *Rule) (events int64, until Instant)
 }
 
-// Events are events of one instant.
+// Events are N events at the instant At.
 type Events struct {
 	At Instant
 	N  int64
 }
 
-// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in
-// a slot can be spent until the end of the next one. The zero value has nothing leased.
+// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in a
+// slot can be spent until the end of the next slot. The zero value has nothing leased.
 type LeaseSlots struct {
-	Ends     Instant // of the current slot
-	Length   int64   // in µs
-	Current  int64   // leased in the current slot, less what was returned
-	Previous int64   // leased in the slot before, less what was returned
+	Ends     Instant // end of the current slot
+	Length   int64   // length of a slot, in µs
+	Current  int64   // events leased in the current slot, less those returned
+	Previous int64   // events leased in the slot before, less those returned
 }
 
 func (s *LeaseSlots) out() int64 { return s.Current + s.Previous }
@@ -38,7 +38,7 @@ func (s *LeaseSlots) leases(_ *Rule) (events int64, until Instant) { return s.ou
 
 func (s *LeaseSlots) lentUntil() Instant { return s.Ends + Instant(s.Length) }
 
-// leasedUntil returns when the last lease expires, and 0 when none is out.
+// leasedUntil returns when the last lease expires. It returns 0 if no lease is out.
 func (s *LeaseSlots) leasedUntil() Instant {
 	switch {
 	case s.Current > 0:
@@ -49,22 +49,24 @@ func (s *LeaseSlots) leasedUntil() Instant {
 	return 0
 }
 
-// RemoteTokenBucket returns a bucket that lacks missing events. fraction/microseconds of the next
-// event have accrued; see [Rule.Rate].
+// RemoteTokenBucket returns the count of a bucket that lacks missing events at the instant at.
+// fraction/microseconds of the next event have accrued: see [Rule.Rate]. parts are the open parts.
 func RemoteTokenBucket(r *Rule, at Instant, missing, fraction int64, parts Parts) RemoteCount {
-	// What the store has set aside is not among the missing events, so nothing more is to be.
+	// missing does not include the events that the store has set aside. As charged, the bucket sets no
+	// more aside.
 	bucket := tokenBucket{at: at, missing: missing, part: fraction, aside: aside(0).asCharged(r)}
 	return RemoteCount{&remoteBucket{bucket, parts}}
 }
 
-// RemoteFixedWindow returns used events in the window that ends at end. The last lease expires at
-// leased.
+// RemoteFixedWindow returns the count of a fixed window that ends at end, with used events in it. The
+// last lease expires at leased.
 func RemoteFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) RemoteCount {
 	return RemoteCount{&remoteFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
 }
 
-// RemoteSlidingWindow returns the events of each sub-window, the newest first, which began at
-// start. There is one more of them than the rule has sub-windows. The last lease expires at leased.
+// RemoteSlidingWindow returns the count of a sliding window. counts are the events of each sub-window,
+// the newest first. There is one more of them than the rule has sub-windows. The newest sub-window
+// began at start. The last lease expires at leased.
 func RemoteSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) RemoteCount {
 	w := &remoteSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
 	for age, n := range counts {
@@ -76,8 +78,8 @@ func RemoteSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Inst
 	return RemoteCount{w}
 }
 
-// RemoteSlidingLog returns the events in the window, oldest first. Entries without events are left
-// out.
+// RemoteSlidingLog returns the count of a sliding window log. events are the events in the window,
+// oldest first. Entries without events are left out.
 func RemoteSlidingLog(at Instant, leases LeaseSlots, events ...Events) RemoteCount {
 	l := &remoteLog{slidingLog{at: at}, leases}
 	for _, e := range events {
@@ -106,7 +108,8 @@ func (s RemoteCount) State(r *Rule) CountState {
 // Cancel gives back events that were served.
 func (s RemoteCount) Cancel(r *Rule, served Events) { s.count.cancel(r, served) }
 
-// FillAnswer completes the answer of l, whose Served and Granted are set and counted.
+// FillAnswer completes the reply in l. Its Served, Granted and GrantedShare are set already, and s
+// includes them.
 func (s RemoteCount) FillAnswer(l *LeaseRequest) {
 	l.Expires, l.Held = 0, 0
 	if b, ok := s.count.(*remoteBucket); ok {
@@ -123,7 +126,7 @@ func (s RemoteCount) FillAnswer(l *LeaseRequest) {
 	}
 }
 
-// A remoteFixed expires its leases with its window.
+// A remoteFixed is a fixed window whose leases expire with it.
 type remoteFixed struct {
 	fixedWindow
 	leased Instant // when the last lease expires
@@ -142,7 +145,7 @@ func (f *remoteFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
 
 func (f *remoteFixed) cancel(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
 
-// A remoteSliding expires its leases with its sub-windows.
+// A remoteSliding is a sliding window whose leases expire with its sub-windows.
 type remoteSliding struct {
 	slidingWindow
 	leased Instant // when the last lease expires
@@ -161,7 +164,7 @@ func (w *remoteSliding) lentUntil() Instant { return min(w.start+Instant(w.sub),
 
 func (w *remoteSliding) cancel(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
 
-// A remoteLog holds leased events, which are entered into the log when they expire.
+// A remoteLog is a sliding window log with leased events, which enter the log when their lease expires.
 type remoteLog struct {
 	slidingLog
 	LeaseSlots

@@ -28,12 +28,13 @@ type Rule struct {
 	Strict bool
 
 	// MaxWait is the longest that any take of this count may wait for its turn: see Take.Wait. Rules
-	// with the same ID have the same, or what was promised under one is not kept under another.
+	// with the same ID must have the same MaxWait. Otherwise a promise under one rule may be broken
+	// under another.
 	MaxWait time.Duration
 
-	// KeepFor is how long stores keep a bucket at least after a take of it, unless it is full. A rule
-	// for a while needs it if the limit after that refills more slowly: the next take may come only
-	// then. See FullAfter. Other algorithms ignore it.
+	// KeepFor is the least time for which stores keep a bucket after a take, unless the bucket is full.
+	// A temporary rule needs KeepFor if the limit that follows refills more slowly, because the next
+	// take may come under that limit. See FullAfter. Other algorithms ignore KeepFor.
 	KeepFor time.Duration
 
 	// OnOutage is how takes are decided while the store is in an outage.
@@ -49,7 +50,7 @@ type Rule struct {
 	limitID     uint32 // see LimitID
 }
 
-// DefaultMaxKeys is the Rule.MaxKeys of a rule that has none.
+// DefaultMaxKeys is the Rule.MaxKeys of a rule that sets none.
 const DefaultMaxKeys = 1_000_000
 
 // NewRule checks r and returns a complete copy. Its exported fields must not be changed afterwards.
@@ -87,15 +88,16 @@ func NewRule(r Rule) (*Rule, error) {
 	r.slot = r.leaseSlot()
 	r.mostMissing = max(2*r.capacity, r.capacity+r.promisable())
 	id := fnv.New32a()
-	// Writing to a hash never fails. An account under a strict rule is of no use under another one.
+	// Writing to a hash never fails. Strict is written too, because an account under a strict rule is
+	// of no use under a rule that is not strict.
 	_ = binary.Write(id, binary.LittleEndian, []int64{r.capacity, r.refill, r.per, r.window})
 	_ = binary.Write(id, binary.LittleEndian, r.Strict)
 	r.limitID = max(1, id.Sum32())
 	return &r, nil
 }
 
-// Settings returns r without its limit, with the defaults in place of what is not set. Rules whose
-// settings and limits are equal decide alike.
+// Settings returns r without its limit, with defaults in place of the fields that are not set. Rules
+// whose settings and limits are equal decide alike.
 func (r *Rule) Settings() Rule {
 	s := Rule{
 		ID: r.ID, Zone: r.Zone, MaxKeys: r.MaxKeys, Algorithm: r.Algorithm, Strict: r.Strict, MaxWait: r.MaxWait, OnOutage: r.OnOutage,
@@ -104,7 +106,7 @@ func (r *Rule) Settings() Rule {
 	return s
 }
 
-// setDefaults sets what is not set and has a default.
+// setDefaults sets the fields that are not set and have a default.
 func (r *Rule) setDefaults() {
 	if r.MaxKeys == 0 {
 		r.MaxKeys = DefaultMaxKeys
@@ -128,9 +130,10 @@ func (r *Rule) FillTime() time.Duration {
 	return time.Duration(min(r.TimeFor(r.capacity), int64(Never)/1000)) * time.Microsecond
 }
 
-// FullAfter returns after how long any count is full if nothing is taken: a bucket may lack more than
-// its capacity, as its limit was lowered. It is 0 for other algorithms, whose windows pass as under
-// the limit that they were written under.
+// FullAfter returns the time after which any bucket is full if nothing is taken. It is longer than
+// FillTime, because a bucket may lack more than its capacity after its limit was lowered. It is 0 for
+// other algorithms, whose windows pass when they would have passed under the limit that they were
+// written under.
 func (r *Rule) FullAfter() time.Duration {
 	if r.Algorithm.Kind != TokenBucket {
 		return 0
@@ -141,7 +144,7 @@ func (r *Rule) FullAfter() time.Duration {
 // Rate returns the rate of the limit in lowest terms: events per microseconds.
 func (r *Rule) Rate() (events, microseconds int64) { return r.refill, r.per }
 
-// SubWindow returns the length of a sub-window of a sliding window counter in microseconds, 0 for
+// SubWindow returns the length of a sub-window of a sliding window counter in microseconds, and 0 for
 // other algorithms.
 func (r *Rule) SubWindow() int64 { return r.sub }
 

@@ -5,19 +5,21 @@ import (
 	"sort"
 )
 
-// A slidingLog remembers the instant of every event. An event at s is in the window until s +
-// window and not at it, so no window, wherever it begins, has more events than the limit.
+// A slidingLog remembers the instant of every event. An event at the instant s is in the window before
+// s + window, and no longer at s + window. So no window, wherever it begins, has more events than the
+// limit.
 //
 // Events of one microsecond share an entry. A log takes 16 bytes per entry in the window.
 type slidingLog struct {
 	at      Instant    // the newest reading of the clock
-	entries []logEntry // those from first on are in the window, oldest first, none without events
+	entries []logEntry // the entries from first on are in the window, oldest first; each has events
 	first   int
-	gone    int64 // upTo of the entry that left last
+	gone    int64 // upTo of the entry that left the window last
 }
 
-// A logEntry has the events of one instant: upTo less that of the entry before. So the events in
-// the window, and when they have fallen to a number, are found without adding up entries.
+// A logEntry has the events of one instant. Their number is upTo less upTo of the entry before. So the
+// number of events in the window, and the instant at which it has fallen to a given number, are found
+// without adding up entries.
 type logEntry struct {
 	at   Instant
 	upTo int64 // events up to this entry; may wrap, as only differences count
@@ -29,7 +31,7 @@ const minLog = 4
 // window returns the entries in the window.
 func (l *slidingLog) window() []logEntry { return l.entries[l.first:] }
 
-// last returns the newest entry in the window, nil when it is empty.
+// last returns the newest entry in the window, or nil if the window is empty.
 func (l *slidingLog) last() *logEntry {
 	if len(l.entries) == l.first {
 		return nil
@@ -45,9 +47,9 @@ func (l *slidingLog) used() int64 {
 	return 0
 }
 
-// asOf returns the log as of now, without what has left the window, and whether the clock was set
-// back: then the whole log moves back with it. The log itself stays as it is. It shares its entries,
-// unless the clock was set back.
+// asOf returns a view of the log as of now, without what has left the window. moved reports whether the
+// clock was set back: then all entries of the view are moved back with it. The log itself stays as it
+// is. The view shares the entries of the log, unless the clock was set back.
 func (l *slidingLog) asOf(r *Rule, now Instant) (view slidingLog, moved bool) {
 	view = *l
 	view.at, moved = l.at.follow(now)
@@ -72,8 +74,8 @@ func (l *slidingLog) advance(r *Rule, now Instant) {
 	l.compact()
 }
 
-// compact frees memory when less than a quarter of it is used, and else reuses that of dropped
-// entries when they are a fifth of all. So an entry is moved a few times at most.
+// compact frees memory if less than a quarter of it is used. Otherwise it reuses the memory of the
+// dropped entries if they are more than a fifth of all. So an entry is moved a few times at most.
 func (l *slidingLog) compact() {
 	switch live := l.window(); {
 	case cap(l.entries) > minLog && len(live) < cap(l.entries)/4:
@@ -127,7 +129,8 @@ func (l *slidingLog) Follow(r *Rule, now Instant) {
 	}
 }
 
-// decide answers a take that is, or is not, allowed. l is as the take left it.
+// decide returns the answer to a take. ok says whether the take is allowed, and l is as the take left
+// it.
 func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	used := l.used()
 	if d.answer(r, l.at, used, ok, cost) {
@@ -139,8 +142,9 @@ func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	return d
 }
 
-// Refund takes time proportional to the entries after the take. Nothing is given back for events
-// that have left the window, because the events in it are of other takes.
+// Refund implements [Count]. It takes time proportional to the number of entries after the take. It
+// gives back nothing for events that have left the window, because the events in the window are those
+// of other takes.
 func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.advance(r, now)
 	taken := seen.At
@@ -157,8 +161,9 @@ func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	for _, e := range live[from:] {
 		events := e.upTo - before
 		before = e.upTo
-		// Events of a late reading were recorded at the newest instant. Giving back the oldest first
-		// makes sure that what stays leaves the log no earlier.
+		// Events of a late reading were recorded at the newest instant, which is up to LateReading
+		// later. Among the events from taken to then, the oldest are given back, so that the events
+		// that stay leave the log no earlier than those of the other takes.
 		if e.at <= taken+LateReading {
 			give := min(events, cost-back)
 			back += give

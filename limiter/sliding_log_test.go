@@ -34,8 +34,8 @@ func TestSlidingLogRefund(t *testing.T) {
 		{30 * sec, refundOf(20 * sec), 2, true, 2, 30 * sec, 90 * sec},
 		{30 * sec, peek, 3, false, 2, 70 * sec, 90 * sec},
 		{30 * sec, peek, 6, false, 2, 80 * sec, 90 * sec},
-		{30 * sec, refundOf(15 * sec), 9, true, 2, 30 * sec, 90 * sec}, // nothing was taken then
-		{30 * sec, refundOf(30 * sec), 3, true, 5, 30 * sec, 80 * sec}, // the reset is that of what remains
+		{30 * sec, refundOf(15 * sec), 9, true, 2, 30 * sec, 90 * sec}, // nothing was taken at 15 s
+		{30 * sec, refundOf(30 * sec), 3, true, 5, 30 * sec, 80 * sec}, // the reset is that of the other events
 		{31 * sec, take, 5, true, 0, 31 * sec, 91 * sec},
 		{70 * sec, refundOf(10 * sec), 3, true, 3, 70 * sec, 91 * sec}, // has left the window by itself
 		{70 * sec, refundOf(20 * sec), 9, true, 4, 70 * sec, 91 * sec},
@@ -43,8 +43,8 @@ func TestSlidingLogRefund(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundAfterWindow refunds an event that left the window a moment before others of
-// about the same time.
+// TestSlidingLogRefundAfterWindow refunds an event that has left the window. Events that came a moment
+// later are still in the window.
 func TestSlidingLogRefundAfterWindow(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
@@ -87,13 +87,13 @@ func TestSlidingLogClockSetBack(t *testing.T) {
 		{600 * sec, take, 1, true, 1, 600 * sec, 660 * sec},
 		{620 * sec, take, 1, true, 0, 620 * sec, 680 * sec},
 		{619 * sec, take, 1, false, 0, 660 * sec, 680 * sec}, // late, and decided as of 620 s
-		{100 * sec, take, 1, false, 0, 140 * sec, 160 * sec}, // 520 s earlier, and so is all it remembers
+		{100 * sec, take, 1, false, 0, 140 * sec, 160 * sec}, // 520 s earlier, and all events are moved by that
 		{140 * sec, take, 1, true, 0, 140 * sec, 200 * sec},
 	})
 }
 
-// TestSlidingLogMemory fills and empties a log again and again. Its memory follows its entries, up
-// and down, and they stay in order.
+// TestSlidingLogMemory fills and empties a log again and again. Its memory grows and shrinks with its
+// entries, and the entries stay in order.
 func TestSlidingLogMemory(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 1000, Window: time.Second})
 	l := NewCount(slidingWindowLog).(*slidingLog)

@@ -1,18 +1,18 @@
 package limiter
 
-// A slidingWindow approximates a window that ends at every instant by counts per sub-window. It
-// counts the current and the n-1 preceding ones in full, and weighs the one before them by the part
-// that is still in the window. The weighed count is rounded up, so no fraction of an event is
-// admitted.
+// A slidingWindow approximates a window that ends at every instant by counts per sub-window. It counts
+// the current sub-window and the n-1 before it in full. It weighs the count of the sub-window before
+// these by the part of it that is still in the window. The weighed count is rounded up, so no fraction
+// of an event is admitted.
 //
 // Sub-windows are aligned to the Unix epoch. While nothing is taken, what is used never rises from
 // one microsecond to the next; fallsTo relies on it.
 type slidingWindow struct {
 	at    Instant // the newest reading of the clock
-	start Instant // of the current sub-window. Invariant: start <= at < start + sub
-	sub   int64   // its length in µs; 0 before the first call
+	start Instant // start of the current sub-window. Invariant: start <= at < start + sub
+	sub   int64   // length of a sub-window in µs; 0 before the first call
 
-	cur    int     // index of the current one in counts; the next one in the ring is the oldest
+	cur    int     // index of the current sub-window in counts; the next one in the ring is the oldest
 	full   int64   // the sum of counts without the oldest
 	counts []int64 // a ring of the n+1 sub-windows that reach into the window; part of the State
 }
@@ -31,15 +31,15 @@ func (w *slidingWindow) save(s State) {
 	s[0], s[1], s[2], s[3], s[4] = int64(w.at), int64(w.start), w.sub, int64(w.cur), w.full
 }
 
-// moves reports whether advance moves what is used into another sub-window, as their length has
-// changed or the clock was set back. Else it only accounts for the time.
+// moves reports whether advance moves what is used into another sub-window, because the length of
+// sub-windows has changed or the clock was set back. Otherwise advance only accounts for the time.
 func (w *slidingWindow) moves(r *Rule, now Instant) bool {
 	_, setBack := w.at.follow(now)
 	return setBack || w.sub != r.sub && w.sub != 0
 }
 
-// advance moves w into the sub-window of now. When the length of sub-windows changed or the clock
-// was set back, what is used moves into the current one.
+// advance moves w into the sub-window of now. If the length of sub-windows changed or the clock was set
+// back, all that is used moves into that sub-window.
 func (w *slidingWindow) advance(r *Rule, now Instant) {
 	at, setBack := w.at.follow(now)
 	if !setBack {
@@ -102,12 +102,13 @@ func (w *slidingWindow) used() int64 {
 // in it now.
 func (w *slidingWindow) fallsTo(room int64) Instant {
 	start, full, oldest := w.start, w.full, w.next(w.cur)
-	for full > room { // then the weight of the oldest does not matter
+	for full > room { // then too much is used, whatever the weight of the oldest count
 		start += Instant(w.sub)
 		oldest = w.next(oldest)
 		full -= w.counts[oldest]
 	}
-	// The oldest exceeds room, so it is not zero. The window may still reach this far into it:
+	// With the whole oldest count, more than room events would be used, so that count is not zero. left
+	// is by how many µs the window may still reach into the oldest sub-window.
 	left := min(w.sub, mulDiv(room-full, w.sub, w.counts[oldest]))
 	return start + Instant(w.sub-left)
 }
@@ -115,7 +116,7 @@ func (w *slidingWindow) fallsTo(room int64) Instant {
 // resetAt returns the instant at which the window is empty.
 func (w *slidingWindow) resetAt() Instant {
 	i := w.cur
-	for subs := int64(len(w.counts)); subs > 0; subs-- { // in which counts[i] reaches into the window
+	for subs := int64(len(w.counts)); subs > 0; subs-- { // counts[i] leaves the window subs sub-windows after start
 		if w.counts[i] > 0 {
 			return w.start + Instant(subs*w.sub)
 		}
@@ -138,7 +139,8 @@ func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64, cons
 	return ok || moved
 }
 
-// decide writes the answer to a take that is, or is not, allowed. w is as the take left it.
+// decide writes the answer to a take. ok says whether the take is allowed, and w is as the take left
+// it.
 func (w *slidingWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, w.at, w.used(), ok, cost) {
 		d.RetryAt = w.fallsTo(r.capacity - cost)
@@ -166,8 +168,8 @@ func (w *slidingWindow) refund(r *Rule, now, taken Instant, cost int64) {
 	}
 }
 
-// addQuota reduces what is used by up to events, those of the newest sub-windows first. The oldest
-// sub-window is weighed, so more of its events go for each that is given back.
+// addQuota gives back at most the given number of used events, those of the newest sub-windows first.
+// The oldest count is weighed, so it falls by more than one for each event that is given back.
 func (w *slidingWindow) addQuota(events int64) {
 	left := max(0, w.used()-events)
 	oldest := w.next(w.cur)
@@ -220,7 +222,7 @@ func (slidingCalculator) charge(s State, r *Rule, now Instant, cost int64) {
 	w.save(s)
 }
 
-// inspect works on a copy, too, because it changes the counts.
+// inspect works on a copy, too, because take changes the counts.
 func (slidingCalculator) inspect(s State, r *Rule, now Instant) CountState {
 	var d Decision
 	var room [24]int64

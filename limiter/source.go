@@ -16,7 +16,8 @@ var sourceNames = [...]string{"store", "lease", "remembered_denial", "late", "ou
 // String returns the name of s in metrics and placeholders.
 func (s Source) String() string { return sourceNames[s] }
 
-// WithoutStore reports whether s means that Rule.OnOutage has decided. Such a take has an error.
+// WithoutStore reports whether s means that Rule.OnOutage has decided the take. Such a take has an
+// error.
 func (s Source) WithoutStore() bool { return s == FromLate || s == FromOutage }
 
 // Sources is the number of sources.

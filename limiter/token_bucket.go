@@ -8,36 +8,38 @@ import "math"
 // a numerator over rule.per. So no rounding adds up, however often a key takes. A change of the rate
 // keeps the fraction: see fraction.go.
 //
-// What was taken passes with the refill: a bucket that would be full without a take has got back
-// what it has accrued since. A refund gives back the rest.
+// What was taken passes with the refill: a bucket that would be full without a take has got back what
+// has accrued since the take. A refund gives back the rest.
 //
-// After a limit was lowered, a bucket may lack more than the new limit refills in a reasonable
-// time. So what it lacks beyond twice the capacity is set aside, and nobody waits longer than two
-// windows. It counts again under any other limit, as some nodes may still have the old one. What was
-// promised to takes that wait is never set aside: see waiting.go.
+// After a limit was lowered, a bucket may lack more than the new limit refills in a reasonable time. So
+// the events that it lacks beyond twice the capacity are set aside: they do not count, and nobody waits
+// longer than two windows. They count again under any other limit, because some nodes may still have
+// the old limit. What was promised to takes that wait is never set aside: see waiting.go.
 //
-// A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
-// that are given back to it are first those that are set aside, which do not count anyway.
+// If a bucket lacks more than its capacity, nothing was taken from it since the limit was lowered.
+// Events that are given back to such a bucket come off those that are set aside first, which do not
+// count anyway.
 //
-// A refund knows that best if the bucket has lacked at least as much ever since the take. So a
-// bucket that something was given back to notes since when it lacks a sixteenth of its capacity:
-// see nearFull.
+// A refund is exact if the bucket is known to have lacked at least the cost ever since the take. So
+// after its first refund, a bucket notes since when it lacks a sixteenth of its capacity or more: see
+// nearFull.
 //
 // What is charged counts in full, also beyond twice the capacity, as long as the limit stays the
 // same.
 type tokenBucket struct {
 	at      Instant // the newest reading of the clock, up to which the refill is accounted for
 	missing int64   // whole events that the bucket lacks
-	part    int64   // accrued towards the next, in 1/rule.per events. Invariant: 0 <= part < per; 0 if missing is
+	part    int64   // fraction of the next event, in 1/rule.per. Invariant: 0 <= part < per; 0 if missing is 0
 	aside   aside
-	scarce  int64 // the first nearUnit from which on the bucket lacks nearFull events or more; 0: it is not known
+	scarce  int64 // the nearUnit since which the bucket lacks nearFull events or more; 0 if not known
 }
 
-// An aside is how many missing events are set aside, in 40 bits, and above them the lower bits of
-// the capacity under which they are. It is 0 when there are none. Limits whose capacities differ by
-// a multiple of 2^23 are not told apart.
+// An aside says how many events are set aside, in its lower 40 bits. Above them are the lower 23 bits
+// of the capacity under which they are set aside. So limits whose capacities differ by a multiple of
+// 2^23 are not told apart. An aside is 0 if no events are set aside.
 //
-// It is negative if events were charged under this capacity, so that none are set aside.
+// An aside is negative if events were charged under this capacity, so that no more events are set
+// aside.
 type aside int64
 
 const (
@@ -78,20 +80,20 @@ func (a aside) minus(r *Rule, n int64) aside {
 }
 
 const (
-	// A nearUnit is the µs in which a bucket notes since when it is scarce, nearUnits how many of them
-	// it looks back at most, so that their number fits into two bytes: nine minutes. What was taken in
-	// the unit in which the bucket was near to being full is not refunded, and soon is missing.
+	// nearUnit is the unit, in µs, in which a bucket notes since when it is scarce. nearUnits is how
+	// many units it looks back at most, so that their number fits into two bytes. That is nine minutes.
+	// A take in the unit in which the bucket was last near to being full counts as a take before that.
 	nearUnit  = 1 << 13
 	nearUnits = 1<<16 - 2
 )
 
-// nearFull returns how many events a bucket lacks at least that is not near to being full. After a
-// raise, it is more than the bucket is known to have lacked before. So a refund of a take from
-// before may give back as much, though it was refilled.
+// nearFull returns the most events that a bucket may lack and still be near to being full. After the
+// limit was raised, that is more than the bucket is known to have lacked before. So a refund of a take
+// from before the raise may give back nearFull events although they were refilled.
 func (r *Rule) nearFull() int64 { return r.capacity / 16 }
 
-// The missing events have the lower bits of their number. Above them is for how many units the
-// bucket is scarce, and one more; 0 if that is not known.
+// bucketIn returns the bucket in s. The lower asideBits of s[1] are the missing events. The bits above
+// them are the number of units for which the bucket is scarce plus one, or 0 if that is not known.
 func bucketIn(r *Rule, s State) tokenBucket {
 	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: r.numerator(s[2]), aside: aside(s[3])}
 	if units := s[1] >> asideBits; units > 0 {
@@ -108,19 +110,20 @@ func (b *tokenBucket) save(r *Rule, s State) {
 	s[0], s[1], s[2], s[3] = int64(b.at), b.missing|units<<asideBits, r.kept(b.part), int64(b.aside)
 }
 
-// noteScarcity notes whether the bucket is near to being full. A full one begins anew.
+// noteScarcity notes whether the bucket is near to being full. It makes a full bucket forget since when
+// it was scarce.
 func (b *tokenBucket) noteScarcity(r *Rule) {
 	switch {
 	case b.scarce == 0:
 	case b.missing == 0:
 		b.scarce = 0
-	case b.missing <= r.nearFull(): // a fraction less
+	case b.missing <= r.nearFull(): // the bucket lacks a fraction less than missing
 		b.scarce = int64(b.at)/nearUnit + 1
 	}
 }
 
-// advance accounts for the time up to now, and reports whether the clock was set back. Then nothing
-// accrues.
+// advance accounts for the time up to now, and reports whether the clock was set back. If it was,
+// nothing accrues.
 func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
 	if b.aside != 0 && !b.aside.isUnder(r) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
@@ -168,7 +171,7 @@ func (b *tokenBucket) accrued(r *Rule, n int64) Instant {
 	if ahead := b.part - rest; ahead >= 0 {
 		us -= ahead / r.refill
 	} else {
-		us++ // one is enough, as rest < refill
+		us++ // one µs is enough, as rest < refill
 	}
 	return b.at.plus(us)
 }
@@ -185,7 +188,8 @@ func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64, consum
 	return ok || moved
 }
 
-// decide writes the answer to a take that is, or is not, allowed. b is as the take left it.
+// decide writes the answer to a take. ok says whether the take is allowed, and b is as the take left
+// it.
 func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, b.at, b.missing, ok, cost) {
 		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
@@ -195,13 +199,14 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-// undo gives back what was consumed at e.At: all of it if the bucket was not near to being full
-// since, and it is no more than it has lacked; else as far as the bucket has lacked it ever since.
-// Right after that, the bucket lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
-// fraction of an event less, which is not known.
+// undo gives back the e.N events that were consumed at e.At, as far as the bucket has lacked them ever
+// since. Right after e.At, it lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
+// fraction of an event less, which is not known. If the bucket was not near to being full since, undo
+// gives back at least nearFull of the events, or all if they are fewer.
 //
-// A take at a later instant than b.at was before the clock was set back. It gets nothing back, as
-// it is not known how long the bucket has refilled since.
+// If e.At is later than b.at, the clock was set back after the take. Then undo gives nothing back,
+// because it is not known how long the bucket has refilled since. It gives nothing back either while
+// events are promised.
 func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	if e.At > b.at || b.promised(r) {
 		return
@@ -209,12 +214,12 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	events, part := mulAddDiv(int64(b.at-e.At), r.refill, 0, r.per) // accrued since, if never full
 	if lacked > e.N {
 		if part > b.part {
-			events++ // the fraction before has become one
+			events++ // the fraction from before has become an event
 		}
 		part = b.part
 	}
 	before, partBefore := b.missing, b.part
-	switch most := lacked - events; { // less part
+	switch most := lacked - events; { // of those events, the bucket still lacks most, less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
 	case most > 0:
@@ -240,7 +245,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	b.noteScarcity(r)
 }
 
-// addQuota gives back up to events of what the bucket lacks.
+// addQuota gives back at most the given number of the events that the bucket lacks.
 func (b *tokenBucket) addQuota(r *Rule, events int64) {
 	if b.missing -= events; b.missing <= 0 {
 		b.missing, b.part = 0, 0

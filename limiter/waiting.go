@@ -11,11 +11,11 @@ import (
 // bucket lie in the order of its takes, and as far apart as its rate allows. What a bucket lacks is
 // at most its capacity and what accrues in Rule.MaxWait.
 //
-// What was promised and has not begun is not among what the bucket lacks by itself: it is known only
-// by the level. So nothing that raises the level may happen while it is negative, except that time
-// passes. A refund would have more begin at an instant than the limit allows, and so would a part
-// that is returned, as the promised instants were worked out with it. Both are lost then. The newest
-// promise alone may go back: the bucket is then as it was before.
+// A bucket does not count apart what was promised and has not begun: only the negative level tells of
+// it. So while the level is negative, nothing but the passing of time may raise it. A refund would let
+// more takes begin at an instant than the limit allows. So would the return of a part, because the
+// promised instants were worked out with the part. Both are lost then. Only the newest promise can be
+// given back, after which the bucket is as it was before.
 
 // maxWait is the longest Rule.MaxWait.
 const maxWait = time.Hour
@@ -37,8 +37,8 @@ func (r *Rule) promisable() int64 {
 	return min(mulDivUp(r.MaxWait.Microseconds(), r.refill, r.per), maxConsumed-r.capacity)
 }
 
-// WaitFor returns for how many µs a take may wait of which the wait is configured. So long only most
-// events of a bucket can wait at a time.
+// WaitFor returns for how many µs a take may wait if wait is configured. For a bucket, it is at most
+// the time in which most events accrue, so that no more events wait at a time.
 func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
 	us := wait.Microseconds()
 	if r.Algorithm.Kind == TokenBucket {
@@ -47,11 +47,11 @@ func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
 	return us
 }
 
-// MostMissing returns the most that a bucket lacks under r. What it lacks beyond is set aside.
+// MostMissing returns the most that a bucket lacks under r. What it lacks beyond that is set aside.
 func (r *Rule) MostMissing() int64 { return r.mostMissing }
 
-// promisableWithin returns how many events a bucket may lack beyond its capacity when takes of it
-// may wait for us µs: it has accrued a fraction of the next event.
+// promisableWithin returns how many events a bucket may lack beyond its capacity after a take that may
+// wait for us µs. The bucket has accrued fraction/r.per of the next event.
 func (r *Rule) promisableWithin(us, fraction int64) int64 {
 	events, _ := mulAddDiv(min(us, r.MaxWait.Microseconds()), r.refill, fraction, r.per)
 	return min(events, r.promisable())
@@ -82,7 +82,7 @@ func (b *tokenBucket) takeWaiting(d *Decision, r *Rule, now Instant, cost, wait 
 	return ok || moved
 }
 
-// turn returns the instant at which a take of cost events has its turn, 0 if that is now.
+// turn returns the instant at which a take of cost events has its turn, or 0 if that is now.
 func (b *tokenBucket) turn(r *Rule, cost int64) Instant {
 	if n := b.missing + cost - r.capacity; n > 0 && cost <= r.capacity {
 		return b.accrued(r, n)
@@ -90,8 +90,8 @@ func (b *tokenBucket) turn(r *Rule, cost int64) Instant {
 	return 0
 }
 
-// RetryWaiting moves the retry instant of a denial to the one from which on a take that may wait for
-// wait µs is promised a turn.
+// RetryWaiting makes the retry instant of a denial earlier by wait µs: from then on, a take that may
+// wait that long is promised a turn.
 func (d *Decision) RetryWaiting(wait int64) {
 	if !d.OK && d.RetryAt != Never {
 		d.RetryAt = max(d.At+1, d.RetryAt-Instant(max(0, wait)))
@@ -107,7 +107,7 @@ func (b *tokenBucket) giveBack(r *Rule, now, turn Instant, cost int64) bool {
 		return false
 	}
 	if events, _ := mulAddDiv(int64(turn-b.at), r.refill, b.part, r.per); events < n {
-		return false // others come after it
+		return false // other promises come after it
 	}
 	b.missing -= cost
 	return true
@@ -134,8 +134,8 @@ func (s State) takeWaiting(r *Rule, now Instant, cost, wait int64, consume bool)
 	return d
 }
 
-// GiveBack gives back what a take was promised for the instant turn, and reports false if that is
-// lost: see [Promiser].
+// GiveBack gives back the cost events that a take was promised for the instant turn. It reports false
+// if they are lost: see [Promiser].
 func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
 	if r.Algorithm.Kind != TokenBucket {
 		return false
@@ -158,9 +158,10 @@ func (p *Parts) mostHeld(r *Rule) int64 {
 	return p.Current.Events + p.Previous.Events + events
 }
 
-// turn returns the instant at which a take of cost events has its turn, 0 if that is now, and Never if
-// the bucket must not promise one: beside what nodes can hold there is no room for the cost. So when
-// its turn comes, the bucket and its parts hold no more than the capacity together.
+// turn returns the instant at which a take of cost events has its turn. It returns 0 if that is now. It
+// returns Never if the bucket must not promise a turn, because there is no room for the cost beside
+// what nodes can hold. So when a turn comes, the bucket and its parts together hold no more than the
+// capacity.
 func (b *remoteBucket) turn(r *Rule, cost int64) Instant {
 	switch n := b.missing + cost - r.capacity; {
 	case n <= 0:
@@ -192,7 +193,7 @@ func (s RemoteCount) PeekWaiting(r *Rule, cost, wait int64) Decision {
 	return d
 }
 
-// Turn returns the turn of the newest take, which s has consumed; 0 if that is now.
+// Turn returns the turn of the newest take, whose cost s includes. It returns 0 if that is now.
 func (s RemoteCount) Turn(r *Rule) (turn Instant) {
 	if b, bucket := s.count.(*remoteBucket); bucket && b.promised(r) {
 		return b.turn(r, 0)
@@ -200,7 +201,7 @@ func (s RemoteCount) Turn(r *Rule) (turn Instant) {
 	return 0
 }
 
-// TakeBack takes back what the newest take was promised.
+// TakeBack takes back the cost events that the newest take was promised.
 func (s RemoteCount) TakeBack(cost int64) {
 	if b, bucket := s.count.(*remoteBucket); bucket {
 		b.missing -= cost

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// waitingRule is a bucket whose takes may wait.
+// waitingRule returns the rule of a token bucket whose takes may wait.
 func waitingRule(t testing.TB, l Limit, maxWait time.Duration) *Rule {
 	t.Helper()
 	r, err := NewRule(Rule{Algorithm: Algorithm{Kind: TokenBucket}, Limit: l, MaxWait: maxWait})
@@ -17,8 +17,9 @@ func waitingRule(t testing.TB, l Limit, maxWait time.Duration) *Rule {
 	return r
 }
 
-// TestTakeWaiting has 2000 takes arrive at once. The first is admitted, 50 get a turn each 10 ms, and
-// the others consume nothing: the bucket is empty when the last turn has come, and not below.
+// TestTakeWaiting has 2000 takes arrive at once. The first is admitted, and the next 50 get turns 10 ms
+// apart. The others consume nothing: when the last turn has come, the bucket is empty, and its level is
+// not negative.
 func TestTakeWaiting(t *testing.T) {
 	const ms, begin = 1000, Instant(1_700_000_000_000_000)
 	r := waitingRule(t, Limit{Events: 100, Window: time.Second, Burst: 1}, 500*time.Millisecond)
@@ -47,7 +48,7 @@ func TestTakeWaiting(t *testing.T) {
 	}
 }
 
-// TestGiveBackPromise gives back the newest promise, and loses others.
+// TestGiveBackPromise gives back promises. Only the newest goes back, and the others are lost.
 func TestGiveBackPromise(t *testing.T) {
 	const ms, begin = 1000, Instant(1_700_000_000_000_000)
 	r := waitingRule(t, Limit{Events: 100, Window: time.Second, Burst: 2}, time.Second)
@@ -79,9 +80,9 @@ func TestGiveBackPromise(t *testing.T) {
 	}
 }
 
-// TestWaitingKeepsTheBound plays random takes that wait, of which some leave. In any span, no more
-// begin than the burst and what accrues in the span; turns are in the order of the takes; and a
-// denied take would have been denied until its retry instant.
+// TestWaitingKeepsTheBound plays random takes that wait. Some of them give back their turn. In any
+// span, no more events begin than the burst and what accrues in the span. Turns are in the order of the
+// takes. A denied take would have been denied until its retry instant.
 func TestWaitingKeepsTheBound(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -94,7 +95,7 @@ func TestWaitingKeepsTheBound(t *testing.T) {
 			at Instant
 			n  int64
 		}
-		var lost []begun // that the bucket goes on to lack
+		var lost []begun // events of takes that have left, but which the bucket lacks nevertheless
 		var all []begun
 		var waiting []begun
 		for range 300 {

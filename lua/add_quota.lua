@@ -1,5 +1,5 @@
--- AddQuota gives back up to cost_N of the events that count, the newest first. This part runs for
--- each rule. Where nothing is consumed, it writes nothing.
+-- AddQuota gives back at most cost_N of the events that count, the newest first. This part runs for
+-- each rule. If nothing is consumed, it writes nothing.
 --
 -- returns: for each rule the instant of the state; the reply of the algorithm, as to a peek of one
 --   event. At the end, the number of foreign values, unless it is 0

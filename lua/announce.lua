@@ -1,14 +1,15 @@
 -- Announce records that a node is alive, with a text about its zones. It returns how many nodes are
 -- alive, what operators ask them for, and the other texts.
 --
--- The cost does not grow with the number of nodes while all have one text: that is stored once for all
--- nodes that announce it, with the name of the last. When that one changes its text, the old one is
--- removed until another node announces it again.
+-- While all nodes have one text, the cost does not grow with their number: a text is stored once for
+-- all nodes that announce it, with the name of the last. When that node changes its text, the old text
+-- is removed until another node announces it again.
 --
 -- KEYS[1] the sorted set of the nodes' names, by the instant of their last announcement
 -- KEYS[2] the hash of the texts: the instant of the last announcement, in 7 bytes, and its node
 -- KEYS[3] the hash of the digests of the texts, by node
 -- KEYS[4] the sorted set of the zones whose top keys are wanted, by the instant until which they are
+--         wanted
 -- ARGV[1] the instant by a test's clock, or empty
 -- ARGV[2] the name of the node
 -- ARGV[3] its text; empty when it leaves

@@ -4,18 +4,20 @@
 -- KEYS[2..]  the sorted sets of its sliding window logs; LOG is that of the rule N
 -- ARGV[1]    the instant by a test's clock, or empty
 -- ARGV[2]    the operation; for lease requests, the incarnation of this server
--- ARGV[3..]  seven for each rule: the field, which is FIELD for the rule N, as its value is VALUE;
---            the cost; the capacity; the window in µs; two numbers of the algorithm; and one of
---            the operation: see refund.lua and lease_request.lua
+-- ARGV[3..]  seven for each rule: the field, which is FIELD for the rule N; the cost; the capacity;
+--            the window in µs; two arguments of the algorithm; and one of the operation: see
+--            refund.lua and lease_request.lua
 --
--- The fields of the hash are the four bytes of a rule's ID. A value begins with its expiry, so that
--- other writes to the hash can remove it. A value without consumption is kept until its old expiry:
--- its instant of the newest write shows other nodes that nothing was lost.
+-- The fields of the hash are the four bytes of a rule's ID. VALUE is the value of FIELD. A value
+-- begins with its expiry, so that writes of other fields can remove it after that. A value without
+-- consumption is kept until its old expiry: its instant of the newest write shows that nothing was
+-- lost.
 
 ---- key
--- The field `@` holds the instant at which the hash was created, in 7 bytes, or that from which on
--- events belong to the counts since the last reset of one, in 8: see reset.lua. Events from before it
--- belong to another count and are not returned. It is written anew when the clock has been set back.
+-- The field `@` holds the instant at which the hash was created, in 7 bytes. After a reset it has 8
+-- bytes, with the instant from which on events belong to the counts after the reset: see reset.lua.
+-- Events from before the instant belong to earlier counts and are not returned. The field is written
+-- anew when the clock has been set back.
 local created, restarted, bad = nil, 0, 0
 if stored[1] then
   created = (#stored[1] == 7 or #stored[1] == 8) and struct.unpack('>I7', stored[1]) or nil
@@ -29,8 +31,8 @@ local cost_N, capacity_N, window_N = tonumber(ARGV[7 * N - 3]), tonumber(ARGV[7 
 local written_N, at_N, left_N, changed_N = 0, now, capacity_N, false
 
 ---- check
--- A foreign value counts as absent and is counted in bad: one of an unknown length, for which read
--- does not set written_N, or one from too far in the future. The next write replaces it.
+-- A value is foreign if it has an unknown length, for which read does not set written_N, or if it is
+-- from too far in the future. It counts as absent and is counted in bad. The next write replaces it.
 if VALUE and (written_N == 0 or written_N > now + STEP) then
   bad, VALUE, written_N = bad + 1, '', 0
   <clear>

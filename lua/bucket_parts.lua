@@ -1,31 +1,33 @@
 -- The open parts of the token bucket, summed by slots of time: see limiter/leasetest/parts.go.
 --
 -- parts_N is nil while no part is open. Otherwise it has ends, the end of the current slot; length,
--- that of a slot in µs; and two slots, current and previous. Each slot has the sums over the parts
--- granted in it: shares of the refill, in 1/SHARES; offset, of share * (grant - start of the slot),
--- in µs; and events, those at once.
+-- the length of a slot in µs; and two slots, current and previous. Each slot has the sums over the
+-- parts granted in it: shares, their shares of the refill in 1/SHARES; offset, their share * (grant -
+-- start of the slot), in µs; and events, the events granted at once.
 --
--- value and reply, 35 bytes: end 7; length 4; of each slot shares 2, offset 5, events 5
+-- value and reply, 35 bytes: end 7; length 4; for each slot shares 2, offset 5, events 5
 
 ---- functions
--- The shares of a refill: limiter.Shares. The longest slot.
+-- The number of shares of a refill: limiter.Shares. The longest slot, in µs. The longest time, in µs,
+-- that parts may make a take wait for an event.
 local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 
--- The unit in which a bucket notes since when it is not near to being full, in µs: limiter.nearUnit. In
--- a single byte, it does so in COARSE units: see limiter/leasetest/lending_bucket.go.
+-- The unit, in µs, in which a bucket notes since when it is not near to being full: limiter.nearUnit. If
+-- it has only one byte for that, the unit is COARSE times as long: see
+-- limiter/leasetest/lending_bucket.go.
 local NEAR, COARSE = 8192, 256
 
--- keptOf returns how the fraction numerator/q of an event is kept: in 1/2^44 of it, rounded down, for
--- q <= 2^44. The products are doubles, and fmod is exact. What is divided is rounded, the result by
--- less than 2^-7.
+-- keptOf returns how the fraction numerator/q of an event is kept: in units of 1/2^44 of an event,
+-- rounded down. q is at most 2^44. fmod is exact. The dividend may be rounded, which changes the
+-- quotient by less than 2^-7, so that the nearest integer is exact.
 local function keptOf(numerator, q)
   local product = numerator * 2 ^ 44
   return math.floor((product - math.fmod(product, q)) / q + 0.5)
 end
 
 -- numeratorOf returns the largest numerator over q that is kept as fraction or less: see
--- limiter/fraction.go. That is the largest n with n * 2^44 < (fraction + 1) * q. Where this product is
--- rounded, n is the next smaller integer or that less one.
+-- limiter/fraction.go. That is the largest n with n * 2^44 < (fraction + 1) * q. The n that the rounded
+-- product gives is this number or one more.
 local function numeratorOf(fraction, q)
   local n = math.floor((fraction + 1) * q / 2 ^ 44)
   return keptOf(n, q) <= fraction and n or n - 1
@@ -33,16 +35,16 @@ end
 
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 
--- given returns what the rate gives in us µs: events, and a numerator over q. It is inexact only if
--- far above what a bucket can lack.
+-- given returns what the rate gives in us µs: events, and a numerator over q. The result is inexact only
+-- if it is far above what a bucket can lack.
 local function given(us, p, q)
   local rest = us % q
   local events, numerator = muldiv(p, rest, q)
   return (us - rest) / q * p + events, numerator
 end
 
--- held returns the most that nodes can hold unspent when a number of µs of the current slot have
--- passed, as given does.
+-- held returns the most that nodes can hold unspent after passed µs of the current slot: events, and a
+-- numerator over q.
 local function held(parts, passed, p, q)
   local current, previous = parts.current, parts.previous
   local us = current.shares * passed - current.offset + previous.shares * (passed + parts.length) - previous.offset
@@ -50,8 +52,8 @@ local function held(parts, passed, p, q)
   return current.events + previous.events + events, numerator
 end
 
--- accruesIn returns what accrues from the instant at on in us µs, as a bucket has a fraction of the
--- next event and its parts end: whole events.
+-- accruesIn returns how many whole events a bucket gets in the us µs after the instant at. At that
+-- instant it has fraction/q of the next event. Its parts end at the end of their slots.
 local function accruesIn(us, at, fraction, parts, p, q)
   local elapsed = us
   if parts then
@@ -84,7 +86,7 @@ parts_N = {ends = ends, length = length, current = a, previous = b}
 if length > SLOT or length == 0 or ends > written_N + length or sharesOf(parts_N) > SHARES then written_N = 0 end
 
 ---- rotate
--- Makes the next slot the current one. The parts of the one before have ended.
+-- Makes the next slot the current one. The parts of the previous slot have ended.
 parts_N.previous, parts_N.current = parts_N.current, {shares = 0, offset = 0, events = 0}
 parts_N.ends = parts_N.ends + parts_N.length
 <close>
@@ -131,8 +133,8 @@ if parts_N and not (<promised>) and taken < parts_N.ends and taken >= parts_N.en
 end
 
 ---- lend
--- Grants want_N events at once, and as much of the share that is asked for as there is. A bucket
--- that lacks more than its capacity lends nothing until it has got that back.
+-- Grants at most want_N events at once, and at most the share that is asked for, as far as there is
+-- room. A bucket that lacks more than its capacity lends nothing.
 do
   local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
   local t, room, granted = parts_N, 0, 0
@@ -140,7 +142,8 @@ do
     t = {ends = at_N - at_N % length + length, length = length,
       current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  if missing_N <= capacity_N and length > 0 and t.length == length and incarnation > 0 then -- else it could not be returned
+  -- Without an incarnation, the part could not be returned.
+  if missing_N <= capacity_N and length > 0 and t.length == length and incarnation > 0 then
     local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
     local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
     room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
@@ -149,12 +152,12 @@ do
     local lasts, slot = t.ends + length - at_N, t.current
     want_N = math.min(want_N, room)
     local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room
-    -- A take waits no longer than MAX_WAIT for what no part has of the refill.
+    -- The refill that no part has must give an event within MAX_WAIT.
     local free, unshared = SHARES - sharesOf(t), math.floor(SHARES * given(1, q_N, p_N) / MAX_WAIT) + 1
     share = math.max(0, math.min(share, math.floor(free / 2), free - unshared,
       math.floor(math.min(whole, lasts) * SHARES / lasts)))
     local n = given(math.floor(share * lasts / SHARES), p_N, q_N)
-    -- Others would wait for a share that does not soon accrue an event.
+    -- An exhausted bucket lends no share that gives no event within MAX_WAIT: other nodes wait for it.
     if missing_N >= capacity_N and given(math.floor(share * MAX_WAIT / SHARES), p_N, q_N) < 1 then n = 0 end
     if want_N + n >= 2 then
       slot.shares, slot.events = slot.shares + share, slot.events + want_N

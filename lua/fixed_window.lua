@@ -2,8 +2,8 @@
 -- epoch.
 --
 -- value, 19 bytes: expiry 3; end of the window 4, in µs since the start of the unit before the
---   expiry; instant of the newest write 7; used 5. While leases are open, 3 more: the expiry of the
---   last one, in µs since that write
+--   expiry; instant of the newest write 7; used 5. While leases are open, 3 bytes more: the expiry of
+--   the last lease, in µs since that write
 -- reply: end of the window; used; the expiry of the last lease
 
 ---- read

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestFractions keeps and reads fractions of events with periods of up to 2^44 µs, and compares them
-// with products of 128 bits.
+// TestFractions keeps and reads fractions of events with periods of up to 2^44 µs, and compares the
+// results with arithmetic of 128 bits.
 func TestFractions(t *testing.T) {
 	rng, redis := rand.New(rand.NewPCG(2, 44)), redistest.Shared(t).Client()
 	const unit = 1 << 44

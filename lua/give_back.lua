@@ -1,8 +1,8 @@
--- GiveBack gives back what a bucket has promised to a take for an instant, its last argument, if
--- nothing was promised since. This part runs for each rule.
+-- GiveBack gives back the events that a bucket has promised to a take, if nothing was promised since.
+-- This part runs for each rule. The last argument of a rule is the instant of the turn.
 --
--- returns: for each rule 1 if it was given back, else 0. At the end, the number of foreign values,
---   unless it is 0
+-- returns: for each rule 1 if the events were given back, else 0. At the end, the number of foreign
+--   values, unless it is 0
 local back_N = 0
 if <promised> and tonumber(ARGV[7 * N + 2]) > at_N then
   local events = accruesIn(tonumber(ARGV[7 * N + 2]) - at_N, at_N, fraction_N, parts_N, p_N, q_N)

@@ -11,8 +11,8 @@ import (
 
 var writeGolden = flag.Bool("golden.write", false, "write the generated scripts to testdata")
 
-// TestGenerated compares the scripts for one rule of each algorithm with those in testdata. They
-// show what Redis runs, and make lint checks them.
+// TestGenerated compares the scripts for one rule of each algorithm with those in testdata. The files
+// in testdata show what Redis runs, and make lint checks them.
 func TestGenerated(t *testing.T) {
 	scripts := map[string]string{
 		"announce": Announce(), "nodes": Nodes(), "permits": Permits(),

@@ -1,7 +1,7 @@
--- The second part of a lease request, for each rule, after the first part of all: grants a lease.
--- When there is enough for every need, all needs are served; else none is, and nothing is granted,
--- but a bucket that denies its need grants a share of its refill. From here on, more_N is the number
--- of events served, and want_N that of events granted.
+-- The second part of a lease request, which grants a lease. It runs for each rule, after the first part
+-- has run for all rules. If there is enough for every need, all needs are served. Otherwise no need is
+-- served and nothing is granted, except that a bucket that denies its need grants a share of its
+-- refill. From here on, more_N is the number of events served, and want_N that of events granted.
 --
 -- returns: for each rule the instant of the decision; the events served; what is granted; the reply
 --   of the algorithm after that. At the end, the number of foreign values, unless it is 0

@@ -1,17 +1,18 @@
--- The first part of a lease request, for each rule: restores lost writes and accepts returns,
--- as limiter.Lend does. The cost is the request's need.
+-- The first part of a lease request, for each rule: restores lost writes and accepts returns, as
+-- leasetest.Lend does. The cost is the request's need.
 --
--- A failover may lose writes that the node has seen in another incarnation of the server. They are
--- restored when the newest write of this server is older than what was seen, up to the count of
--- that time. When either incarnation is 0, unknown, nothing is restored and nothing is returned.
+-- A failover may lose writes that the node has seen in another incarnation of the server. If the newest
+-- write of this server is older than what the node has seen, the count is raised to what the node has
+-- seen. If either incarnation is 0, which means unknown, nothing is restored and nothing is returned.
 --
--- ARGV[2] is the incarnation of this server. The last argument of a rule is
---   16 bytes: more 3; divisor 2, which divides what is left into what may be granted for want; want
+-- ARGV[2] is the incarnation of this server. The last argument of a rule is, with the bytes of each
+-- part after it,
+--   16 bytes: more 3; divisor 2: at most one in so many of the events left is granted for want; want
 --             5; length of a lease slot 4; share of the refill of a bucket 2
 --   19 bytes, or none: seen 12; the node's incarnation of the server 7
 --   55 bytes, or none: returns 19 and 19; cancel 12; what the bucket lacked then 5
--- Events of an instant take 12 bytes: the number 5, the instant 7. A return takes 7 more: what was
--- spent 5, the share 2.
+-- The events of an instant take 12 bytes: their number 5, the instant 7. A return takes 7 more: the
+-- events spent 5, the share 2.
 local more_N, want_N = struct.unpack('>I3xxI5', ARGV[7 * N + 2])
 do
   local n, taken, lost = 0, 0, false

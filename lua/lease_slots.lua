@@ -1,9 +1,8 @@
--- The leases of the token bucket and the sliding window log, by slots of time: see
--- limiter/leasetest/lease_slots.go.
+-- The leases of the sliding window log, by slots of time: see limiter/leasetest/lease_slots.go.
 --
--- ends_N is the end of the current slot and length_N its length in µs. open_N are the events
--- granted in it minus those returned, before_N those of the slot before. Without open leases they
--- are not stored.
+-- ends_N is the end of the current slot and length_N its length in µs. open_N is the number of events
+-- granted in it less those returned, and before_N is that number for the slot before. Without open
+-- leases they are not stored.
 --
 -- reply: the four numbers in 20 bytes: end 7, length 3, open 5, before 5; 0 without open leases
 
@@ -15,8 +14,9 @@ if length_N > LEASE or ends_N > written_N + 4 * LEASE then written_N = 0 end
 ends_N, open_N, before_N = ends_N + length_N, 0, open_N
 
 ---- open_slot
--- Makes the current slot one of the rule's length that at_N is in or before. If the slots had
--- another length, it begins no earlier than at_N, after their end.
+-- Makes the current slot one of the rule's length that does not end before at_N. If leases are open in
+-- slots of another length, the new slot begins no earlier than at_N, and ends no earlier than those
+-- leases.
 do
   local slot = struct.unpack('>I4', ARGV[7 * N + 2], 11)
   if length_N ~= slot or open_N + before_N == 0 then

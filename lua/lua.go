@@ -18,19 +18,19 @@
 //	explain  finds what the reply of a denial needs: when `leave` events have left
 //	trim     does the writes that come before all others
 //	consume  adds n events
-//	charged  notes that what was consumed just now was charged; by default nothing
+//	charged  notes that what was consumed just now was charged; does nothing by default
 //	grant    adds n events of a lease; by default like consume
 //	allows   whether a take of cost_N events is allowed; by default if that many are left
 //	lend     grants want_N events, by grant, or less: want_N is then what is granted
 //	granted  whether something is granted
-//	lent     what is granted, for the reply; by default want_N
+//	lent     the numbers of the reply that say what is granted; by default want_N
 //	refund   gives back those of n events consumed at the instant taken that would not be free again
-//	         by now; right after that instant, a bucket lacked `lacked` events
+//	         by now; a bucket lacked `lacked` events right after that instant
 //	valid    whether events of the instant taken belong to this count
 //	return   gives back n leased events granted at the instant taken; by default like refund
 //	restore  raises what is used to n
 //	since    the instant from which on lost events are restored; by default taken
-//	empty    like clear, for good; by default the same
+//	empty    empties the state for a reset; by default like clear
 //	quota    gives back n events, the newest first
 //	lasts    for how many µs an event counts at most
 //	reset    sets reset, the instant until which the state is of use
@@ -83,7 +83,7 @@ func read(name string) string {
 // sections are parts of files by their names.
 type sections map[string]string
 
-// sectionsOf returns the sections of the files of an algorithm, with those of all algorithms.
+// sectionsOf returns the sections in the files of an algorithm, and those that all algorithms have.
 func sectionsOf(names ...string) sections {
 	all := sections{
 		"explain": "", "trim": "", "charged": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
@@ -127,7 +127,7 @@ func Nodes() string { return read("prelude.lua") + read("nodes.lua") }
 // WantTop returns the script that asks nodes for their top keys: see top_want.lua.
 func WantTop() string { return read("prelude.lua") + read("top_want.lua") }
 
-// WriteTop returns the script that writes the top keys of a node: see top_write.lua.
+// WriteTop returns the script that writes the top keys of one node: see top_write.lua.
 func WriteTop() string { return read("prelude.lua") + read("top_write.lua") }
 
 // ReadTop returns the script that reads the top keys of nodes: see top_read.lua.
@@ -199,13 +199,13 @@ func each(kinds []limiter.Kind, text, reply string) string {
 	return b.finish(reply)
 }
 
-// A builder writes a script for rules of these algorithms.
+// A builder writes a script for rules of the algorithms kinds.
 type builder struct {
 	strings.Builder
 	kinds []limiter.Kind
 }
 
-// begin returns a builder of a script that has read the states.
+// begin returns a builder whose script has read the states of all rules so far.
 func begin(kinds []limiter.Kind) *builder {
 	b := &builder{kinds: kinds}
 	b.WriteString(read("prelude.lua") + read("muldiv.lua"))
@@ -218,7 +218,7 @@ func begin(kinds []limiter.Kind) *builder {
 	return b
 }
 
-// finish returns the script, which returns reply for each rule, unless it is empty.
+// finish returns the script. The script returns reply for each rule, unless reply is empty.
 func (b *builder) finish(reply string) string {
 	b.WriteString(algorithms[b.kinds[0]].expand("<expire>\n"))
 	if reply != "" {

@@ -31,7 +31,7 @@ func TestScriptsCompile(t *testing.T) {
 	lists = append(lists, mixed)
 
 	left := regexp.MustCompile(`\bN\b|_N\b|--|<\w+>|\bFIELD\b|\bVALUE\b|\bLOG\b`)
-	clean := map[string]bool{} // lines, of which most are in many scripts
+	clean := map[string]bool{} // by line, as most lines are in many scripts
 	for _, kinds := range lists {
 		for name, text := range map[string]string{
 			"take": Take(kinds), "refund": Refund(kinds), "charge": Charge(kinds), "lend": Lend(kinds), "reset": Reset(kinds), "add quota": AddQuota(kinds),
@@ -55,7 +55,7 @@ func TestScriptsCompile(t *testing.T) {
 	}
 }
 
-// TestMuldiv includes products that do not fit into a double.
+// TestMuldiv checks quotients and remainders, also of products that do not fit into a double.
 func TestMuldiv(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, test := range []struct{ a, b, c, quotient, rest int64 }{
@@ -77,8 +77,8 @@ func TestMuldiv(t *testing.T) {
 	}
 }
 
-// TestMuldivOfRandomNumbers compares products around 2^53, beyond which a double is not exact, and
-// up to the largest, with those of 128 bits.
+// TestMuldivOfRandomNumbers compares muldiv with arithmetic of 128 bits, for products around 2^53,
+// beyond which a double is not exact, and up to the largest product.
 func TestMuldivOfRandomNumbers(t *testing.T) {
 	rng, redis := rand.New(rand.NewPCG(1, 3)), redistest.Shared(t).Client()
 	var args []any

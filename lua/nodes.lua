@@ -1,4 +1,4 @@
--- List the nodes that are alive, as announce.lua knows them.
+-- List the nodes that are alive, as announce.lua has recorded them.
 --
 -- KEYS[1] the sorted set of the nodes' names, by the instant of their last announcement
 -- ARGV[1] the instant by a test's clock, or empty

@@ -4,8 +4,8 @@
 -- comes back with the next requests of the nodes. A request that a newer one has overtaken changes
 -- nothing. A node that holds nothing has no record.
 --
--- Nodes may hold more than the limit together: a node has admitted requests while it got no answer.
--- Then a node may not use what is above the limit again, once requests end.
+-- Nodes may hold more than the limit together, because a node has admitted requests while it got no
+-- answer. Then the permits above the limit are not used again when requests end.
 --
 -- KEYS[1] the hash of a key and rule: the instant at which a node's lease ends, its sequence and its
 --         permits, in 7, 7 and 5 bytes, by node
@@ -14,12 +14,13 @@
 -- ARGV[3] the sequence of the request
 -- ARGV[4] the limit
 -- ARGV[5] how many permits the node keeps
--- ARGV[6] how many more it needs: as many of them as are free
--- ARGV[7] how many more it wants: a share of those that are free above the reserve
+-- ARGV[6] how many more it needs. As many of these as are free are granted
+-- ARGV[7] how many more it wants. At most a share of the permits free above the reserve is granted
 -- ARGV[8] the reserve
--- ARGV[9] the share: one of that many parts
+-- ARGV[9] the divisor of the share: one in so many of these permits
 -- ARGV[10] for how many µs the lease lasts
--- returns: how many permits the node may use, and how many are free; nothing if it was overtaken
+-- returns: how many permits the node may use, and how many are free; nothing if a newer request has
+--   overtaken this one
 local node, sequence, hold = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[5])
 local all, free, gone = redis.call('HGETALL', KEYS[1]), tonumber(ARGV[4]) - hold, {}
 for i = 1, #all, 2 do

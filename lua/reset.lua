@@ -1,9 +1,10 @@
 -- Reset gives a key its full limit again. This part runs for each rule.
 --
--- A value without consumption stays for as long as anything of before could count. So nobody
--- restores what a node has seen before: the instant of the newest write is a later one. Events of
--- before are not returned or refunded, as the field `@` says that the counts began right after them.
--- For the other rules of the key, that means that leases which are out are not returned.
+-- A value without consumption stays for as long as anything from before the reset could count. Its
+-- instant of the newest write is later than what nodes have seen before, so nobody restores that.
+-- Events from before are not returned or refunded, because the field `@` says that the counts began
+-- after them. That field is for all rules of the key, so leases under other rules that are out are not
+-- returned either.
 <empty>
 <advance>
 do

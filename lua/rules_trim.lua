@@ -1,5 +1,5 @@
 -- The end of rules_write.lua: remove the versions that are not kept any more, and the documents that
--- none of the others needs.
+-- no kept version needs.
 local numbers, unused = {}, {}
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
   local n = #field < 64 and tonumber(field)
@@ -11,7 +11,7 @@ for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
 end
 table.sort(numbers, function(a, b) return a > b end)
 local bytes, needed, patches = 0, {}, {}
-local function need(document) -- returns how many patches it takes
+local function need(document) -- returns how many patches make the document
   if not patches[document] then
     patches[document] = 0
     local patch = 'patch:' .. document
@@ -41,5 +41,5 @@ for i, n in ipairs(numbers) do
   needed = {}
 end
 for document in pairs(unused) do redis.call('HDEL', KEYS[1], document) end
-if not older then redis.pcall('PUBLISH', ARGV[8], number) end -- which the user may not be allowed to do
+if not older then redis.pcall('PUBLISH', ARGV[8], number) end -- the user may not be allowed to publish
 return newest

@@ -10,14 +10,15 @@
 --
 -- KEYS[1] the hash
 -- ARGV[1] the number of the version that must be the newest one
--- ARGV[2] the number of the version. One below ARGV[1] is added to the history
+-- ARGV[2] the number of the version. A version with a number below ARGV[1] is added to the history
 -- ARGV[3] the version
 -- ARGV[4] its document; empty when the store is expected to have it
 -- ARGV[5] the name of the document that ARGV[4] is a patch of; empty when it is whole
 -- ARGV[6] how many versions to keep, at most
--- ARGV[7] how many bytes of documents to keep, at most, if that is more than the newest version's
+-- ARGV[7] how many bytes of documents to keep, at most. Those of the newest version are always kept
 -- ARGV[8] the channel for announcements
--- returns: by how many patches the newest document is kept; or conflict, or document if one is missing
+-- returns: of how many patches the newest document is made; `conflict` if ARGV[1] or ARGV[2] does not
+--   fit; or `document` if a document is missing
 local number, version = ARGV[2], ARGV[3]
 local name = string.sub(version, 1, 64)
 local function has(document)

@@ -1,8 +1,8 @@
 -- What all operations write.
 
 ---- write
--- Writes value, which save has set, for the rule N, or removes the field when value is nil. The
--- value is of use until reset.
+-- Writes value, which save has set, for the rule N, or removes the field if value is nil. The value is
+-- of use until reset.
 if value then
   added = added + redis.call('HSET', KEYS[1], FIELD, value)
   last = math.max(last, reset)
@@ -12,7 +12,8 @@ end
 VALUE = value
 
 ---- outlast
--- Has the value stay for as long as anything that was seen before could count, consumed or not.
+-- Makes the value stay for as long as anything that a node has seen before could count, even if
+-- nothing is consumed.
 VALUE, last = struct.pack('>I3', expiry(at_N + <lasts>, VALUE)), math.max(last, at_N + <lasts>)
 
 ---- extend
@@ -28,7 +29,7 @@ do
 end
 
 ---- expire
--- The hash lives as long as its newest value. A script that adds fields also looks at two others
+-- The hash lives as long as its newest value. A script that adds fields also looks at two random fields
 -- and removes them if they have expired, so that a hash does not grow while rules come and go.
 if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then

@@ -1,15 +1,15 @@
 -- The sliding window log: the events of the last window_N µs, in the sorted set LOG, and its
 -- leases: see lease_slots.lua, sliding_log_events.lua and limiter/leasetest/lending_log.go.
 --
--- value, 10 bytes: expiry 3; instant of the newest write 7. It is there only while that is not the
---   instant of the newest member. While leases are open, 20 more: the slots
--- reply: the events in the window, and the instant of the newest; an earlier instant and the number
---   of events up to it, or 0 and 0; the slots. The earlier instant is the newest before the take,
---   or for a denial the one at which enough events have left
+-- value, 10 bytes: expiry 3; instant of the newest write 7. While leases are open, 20 bytes more: the
+--   slots. Without leases, there is a value only if that instant is not the one of the newest member
+-- reply: the number of events in the window, and the instant of the newest; an earlier instant and the
+--   number of events up to it, or 0 and 0; the slots. The earlier instant is that of the newest event
+--   before the take, or for a denial that of the last event that has to leave before it succeeds
 
 ---- read
 local used_N, newest_N, upto_N = 0, 0, 0
-local first_N, events_N, back_N = 0, 0, 0 -- back: how far the clock was set back, which moves the log
+local first_N, events_N, back_N = 0, 0, 0 -- back_N: by how much the clock was set back, and the log is to be moved
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 do
   local entry = redis.call('ZRANGE', LOG, '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')

@@ -2,8 +2,8 @@
 --
 -- A member stands for the events of an instant, which is its score. It has 7 bytes: the number of
 -- events up to and including it since some beginning, modulo 2^50. The score of the member `gone`
--- is this number for the events that have left the log. So the events between two members are a
--- difference, and old members are removed unread. Leased events are added when their lease expires.
+-- is this number for the events that have left the log. So the number of events between two members is
+-- a difference, and old members are removed unread. Leased events are added when their lease expires.
 
 ---- functions
 local FIRST = '(1125899906842624' -- 2^50: above the score of `gone`, below all instants
@@ -19,7 +19,8 @@ local function upto(member)
 end
 
 ---- explain
--- Finds the first member at which enough events have left. Leased events may have to leave, too.
+-- Finds the oldest member after which enough events have left. If leased events have to leave, too,
+-- there is none.
 if leave <= used_N then
   local gone = upto_N - used_N
   local low, high = redis.call('ZCOUNT', LOG, '-inf', decimal(at_N + back_N - window_N)), redis.call('ZCARD', LOG) - 1
@@ -91,7 +92,7 @@ if taken > at_N - window_N then
 end
 
 ---- quota
--- Removes the newest events. The member of the last one that is left gets another number.
+-- Removes the newest events. The member of the last event that is left gets another number.
 do
   local leave, gone = math.max(0, used_N - n), (upto_N - used_N) % 2 ^ 50
   if leave > 0 then
@@ -109,5 +110,5 @@ n = n - (capacity_N - left_N)
 if n > 0 then
   <trim>
   <consume>
-  first_N, events_N = 0, 0 -- that instant may leave the window before the decision
+  first_N, events_N = 0, 0 -- the restored instant may leave the window before the decision
 end

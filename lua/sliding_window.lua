@@ -3,8 +3,8 @@
 --
 -- value, 16 bytes and the counts: expiry 3; instant of the newest write 7, in the current
 --   sub-window; 1 bit while leases are open, and 47 bits for the length of the sub-windows; the
---   counts, newest first, each in the bytes of the largest. While leases are open, 3 more: the
---   expiry of the last one, in µs since that write
+--   counts, newest first, each in as many bytes as the largest needs. While leases are open, 3 bytes
+--   more: the expiry of the last lease, in µs since that write
 -- reply: start of the current sub-window; the list of the counts; the expiry of the last lease
 
 ---- read
@@ -18,7 +18,7 @@ if VALUE then
   if width >= 1 and width <= 5 and width % 1 == 0 and head % 2 ^ 47 > 0 then
     written_N, length_N = struct.unpack('>I7', VALUE, 4), head % 2 ^ 47
     counts_N = {struct.unpack('>' .. string.rep('I' .. width, q_N + 1), VALUE, 17)}
-    counts_N[q_N + 2] = nil -- the position of the next
+    counts_N[q_N + 2] = nil -- unpack also returns where it has stopped
     leased_N = leases and written_N + struct.unpack('>I3', VALUE, #VALUE - 2) or 0
   end
 end
@@ -70,7 +70,7 @@ end
 
 ---- quota
 do
-  local used = math.max(0, capacity_N - left_N - n) -- after this
+  local used = math.max(0, capacity_N - left_N - n) -- what is used after this
   for i = 1, q_N do
     local back = math.min(n, counts_N[i])
     counts_N[i], n = counts_N[i] - back, n - back

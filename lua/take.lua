@@ -1,6 +1,6 @@
--- Take consumes the costs of all rules when each of them allows the take, else nothing. A peek only
--- decides. This part runs for each rule, after all have advanced: allows_N says whether the rule N
--- allows the take, allowed whether all do, and takes whether this is no peek.
+-- Take consumes the costs of all rules if each of them allows the take, and nothing otherwise. A peek
+-- only decides. This part runs for each rule, after all rules have advanced. allows_N says whether the
+-- rule N allows the take, and allowed whether all rules do. takes is false for a peek.
 --
 -- returns: for each rule 1 if it allows the take, else 0; 1 for its first denial in a window, else
 --   0; the instant of the decision; the reply of the algorithm. At the end, the number of foreign

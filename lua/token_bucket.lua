@@ -3,12 +3,13 @@
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
 --   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. The fraction is in 1/2^44 of
---   an event, whatever the rate: see keptOf in bucket_parts.lua. While parts are open, 35 more. While
---   the bucket lacks more than twice its capacity, 8 more: what is set aside 5, and the lower 23 bits
---   of the capacity for which it is, under one that says whether the rest was charged, 3. If something
---   was given back to the bucket, 2 more: for how many units it lacks a sixteenth of its capacity, and
---   one more. That is 1 byte with coarse units beside both parts and what is set aside: with more than
---   64 bytes, Redis would make the hash a table
+--   an event, whatever the rate: see keptOf in bucket_parts.lua. While parts are open, 35 bytes more.
+--   While events are set aside or charged, 8 bytes more: the number of events set aside 5; and 3 bytes
+--   with the lower 23 bits of the capacity under which they are, and above these a bit that is set if
+--   events were charged. If something was given back to the bucket, 2 bytes more: the number of units
+--   for which the bucket lacks a sixteenth of its capacity, plus one. If both parts are open and events
+--   are set aside or charged, that number has 1 byte, in coarse units: with a value of more than 64
+--   bytes, Redis would make the hash a table
 -- reply: missing; fraction, as a numerator over q_N; the parts
 
 ---- read
@@ -93,8 +94,8 @@ end
 <left>
 
 ---- near
--- Notes whether the bucket, at the instant till, is near to being full beside what its parts hold: see
--- limiter/token_bucket.go. A full one begins anew.
+-- Notes whether the bucket is near to being full at the instant till, not counting what its parts hold:
+-- see limiter/token_bucket.go. A full bucket forgets since when it was not.
 if missing_N == 0 then
   scarce_N = 0
 elseif scarce_N ~= 0 then
@@ -106,7 +107,7 @@ elseif scarce_N ~= 0 then
 end
 
 ---- refill
--- Refills the bucket by its share, from one instant till another one in the same slot.
+-- Refills the bucket by the share that no part has, between the instants from and till in one slot.
 do
   local elapsed = till - from
   if parts_N then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_N)) / SHARES) end
@@ -123,7 +124,8 @@ do
 end
 
 ---- accrue
--- Sets events to what accrues in elapsed µs, and fraction_N to what begins the next one.
+-- Sets events to the number of events that accrue in elapsed µs, and fraction_N to the fraction of the
+-- next one.
 do
   local numerator
   events, numerator = given(elapsed, p_N, q_N)
@@ -132,8 +134,8 @@ do
 end
 
 ---- lack
--- Has the bucket lack n events less a fraction, as far as the parts leave room. Of a bucket that
--- nothing was taken from since the limit was lowered, it gets those back first that are set aside.
+-- Makes the bucket lack n events less the fraction, as far as the parts leave room. If the bucket lacks
+-- more than its capacity, what it gets back comes off the events that are set aside first.
 do
   local back = missing_N > capacity_N and math.min(missing_N - n, aside_N) or 0
   missing_N, aside_N = n + back, aside_N - back
@@ -144,8 +146,9 @@ do
 end
 
 ---- refund
--- Refunds the events that the bucket has lacked ever since taken, all of them if it was not near to
--- being full since: see tokenBucket.undo.
+-- Refunds the events that the bucket has lacked ever since taken. If the bucket was not near to being
+-- full since, it gets back at least a sixteenth of its capacity, or all if that is less: see
+-- tokenBucket.undo.
 if taken <= at_N and not (<promised>) then
   local whole = scarce_N ~= 0 and taken >= scarce_N * NEAR and math.min(n, math.floor(capacity_N / 16)) or 0
   local before, left = fraction_N, missing_N - whole
@@ -191,7 +194,7 @@ math.ceil(capacity_N * q_N / p_N)
 if n > missing_N then missing_N, fraction_N = n, 0 end
 
 ---- reset
--- A limit for a while also says for how many µs the bucket matters at least, under the limit after it.
+-- A temporary limit also says for how many µs the bucket is kept at least: see Rule.KeepFor.
 do
   local us = math.ceil(missing_N * q_N / p_N)
   if missing_N > 0 and not tonumber(ARGV[7 * N]) then us = math.max(us, tonumber(string.match(ARGV[7 * N], ':(%d+)$'))) end

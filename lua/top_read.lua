@@ -2,7 +2,7 @@
 --
 -- KEYS[1] the hash of the top keys by node, as top_write.lua writes it
 -- ARGV[1] the instant by a test's clock, or empty
--- ARGV[2] how many µs old they may be
+-- ARGV[2] how many µs old the top keys may be
 -- ARGV[3] and all after it: the names of nodes
 -- returns: for each node its top keys, empty if there are none
 local out = {}

@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// BenchmarkCalls compares calls by 512 goroutines with the same script over a plain client, and
-// with 512 started calls at a time.
+// BenchmarkCalls measures calls of Do by 512 goroutines, the same script over a plain go-redis client,
+// and calls of Start, 512 at a time.
 //
 //	go test -run '^$' -bench Calls ./redisconn
 func BenchmarkCalls(b *testing.B) {
@@ -66,9 +66,9 @@ func BenchmarkCalls(b *testing.B) {
 	})
 }
 
-// BenchmarkSlowReplies has calls arrive at 300 per second whose replies are late by 40 ms, with the
-// default timeout of 50 ms, after a second in which connections are made. It reports how many calls
-// had no answer in time, and the times from the call to the write.
+// BenchmarkSlowReplies makes 300 calls per second. Their replies are late by 40 ms, and the timeout is
+// 50 ms, the default. It measures after a second in which connections are made. It reports how many
+// calls had no answer in time, and the times from the call to the write.
 //
 //	go test -run '^$' -bench SlowReplies -benchtime 1200x ./redisconn
 func BenchmarkSlowReplies(b *testing.B) {
@@ -86,7 +86,7 @@ func BenchmarkSlowReplies(b *testing.B) {
 	b.ReportMetric(percentile(a.total, 99).Seconds()*1000, "total-p99-ms")
 }
 
-// spread runs call b.N times in total, by this number of goroutines.
+// spread runs call b.N times in total, by the given number of goroutines.
 func spread(b *testing.B, goroutines int, call func(ctx context.Context, i int) error) {
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -13,10 +13,10 @@ import (
 
 // BreakerOptions say when a primary gets no more calls, and when it gets them again. See [Breaker].
 type BreakerOptions struct {
-	Failures   int           // that open a breaker. Default: 5
+	Failures   int           // number of failures that open a breaker. Default: 5
 	Within     time.Duration // the time in which failures are counted. Default: 10 s
 	ProbeEvery time.Duration // the time between two probes of a primary that fails. Default: 1 s
-	Probes     int           // good ones in a row that close a breaker. Default: 3
+	Probes     int           // number of good probes in a row that close a breaker. Default: 3
 }
 
 func (o BreakerOptions) withDefaults() BreakerOptions {
@@ -31,9 +31,9 @@ func (o BreakerOptions) withDefaults() BreakerOptions {
 type BreakerState uint8
 
 const (
-	Closed   BreakerState = iota // it does
-	HalfOpen                     // it does not, but has answered a probe
-	Open                         // it does not
+	Closed   BreakerState = iota // the primary gets calls
+	HalfOpen                     // the primary gets no calls, but has answered a probe
+	Open                         // the primary gets no calls
 )
 
 func (s BreakerState) String() string { return [...]string{"closed", "half-open", "open"}[s] }
@@ -43,39 +43,41 @@ func (s BreakerState) String() string { return [...]string{"closed", "half-open"
 //   - when the primary refuses connections,
 //   - when the primary is silent: it has answered nothing for three times Options.Timeout after it
 //     was asked,
-//   - after some failures in a row, or as many within some time that are also a fifth of all
-//     pipelines. A pipeline fails when its connection breaks, when the primary says that it is not
-//     ready, and when its replies take longer than Options.Timeout.
+//   - after BreakerOptions.Failures failures in a row, or after as many failures within
+//     BreakerOptions.Within if at least a fifth of the pipelines have failed. A pipeline fails when its
+//     connection breaks, when the primary says that it is not ready, and when its replies take longer
+//     than Options.Timeout.
 //
-// While it is open, calls fail with ErrOpen at once, and probes look for the primary. Some good
-// ones in a row close it.
+// While it is open, calls fail with ErrOpen at once, and probes look for the primary.
+// BreakerOptions.Probes good probes in a row close it.
 type Breaker struct {
 	Addr    string
 	State   BreakerState
 	Err     error         // ErrOpen with the newest failure; nil while it is closed
-	Latency time.Duration // of the newest pipeline or probe that was answered; 0 if there was none
+	Latency time.Duration // how long the newest answered pipeline or probe took; 0 if none was answered
 
-	// Replaced reports that the server is a primary no more, which closes its breaker too. Only
-	// Options.OnBreaker gets such a server. Successor is the address of the primary that has its
-	// slots, or the first of them.
+	// Replaced reports that the server is no longer a primary, which closes its breaker too. Only
+	// Options.OnBreaker gets a Breaker with Replaced set. Successor is the address of the primary that
+	// has taken over the slots of the server, or the first of these slots. It is empty if no other
+	// primary has taken over.
 	Replaced  bool
 	Successor string
 }
 
-// leastRatio is the fraction of the pipelines that fail at least when failures open a breaker that
-// are not in a row.
+// leastRatio is the least fraction of failed pipelines at which failures that are not in a row open a
+// breaker.
 const leastRatio = 0.2
 
-// A breaker counts failures with gobreaker, which knows the states too. What gobreaker does not
-// carry is added here and in the watcher: it opens at once when the primary is gone, and no call is
-// the probe that finds out whether the primary is back, because that call might wait. So no call
-// goes through gobreaker, which only hears of results, and the watcher says when to probe.
+// A breaker counts failures with gobreaker, which also holds the state. This type and the watcher add
+// what gobreaker lacks: the breaker opens at once when the primary is gone, and probes find out whether
+// the primary is back. With gobreaker alone a call would be the probe, and might wait for the primary.
+// So no call goes through gobreaker. It only gets results, and the watcher says when to probe.
 type breaker struct {
 	mu      sync.Mutex
 	results *gobreaker.CircuitBreaker[any]
-	gone    bool // the next failure opens it, whatever was counted
+	gone    bool // the next failure opens the breaker, whatever was counted
 
-	state  atomic.Uint32         // as gobreaker's, without its lock
+	state  atomic.Uint32         // gobreaker's state, to be read without its lock
 	reason atomic.Pointer[error] // ErrOpen with the newest failure
 }
 
@@ -140,5 +142,6 @@ func (b *breaker) noteLocked(err error) {
 	_, _ = b.results.Execute(func() (any, error) { return nil, err })
 }
 
-// err returns the error of calls that the breaker does not admit. It has failed before.
+// err returns the error of calls that the breaker does not admit. A failure must have been counted
+// before.
 func (b *breaker) err() error { return *b.reason.Load() }

@@ -25,8 +25,8 @@ func TestBreakerCounts(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		good    int
-		results string        // x: it failed
-		pause   time.Duration // before the last one
+		results string        // one letter for each pipeline: x if it failed
+		pause   time.Duration // before the last pipeline
 		want    BreakerState
 	}{
 		{name: "four failures", results: "xxxx", want: Closed},
@@ -220,7 +220,7 @@ func TestLag(t *testing.T) {
 			time.Sleep(time.Second + late)
 		}
 		pause(10 * time.Millisecond)
-		expect(10 * time.Millisecond) // though it has not ended
+		expect(10 * time.Millisecond) // although the pause has not ended
 		l.note(time.Now())
 		expect(10 * time.Millisecond)
 		pause(0)

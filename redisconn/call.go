@@ -18,9 +18,9 @@ type Call struct {
 	Args   []any    // strings, byte slices, integers, and Incarnation{}
 	NewKey bool     // the key may not exist: few such calls are sent to a primary that is out of memory
 
-	// Written, if it is not nil, is called when the call has been written to the socket: each time,
-	// if Redis says that it did not execute it and it is written again. It is called by the goroutine
-	// that writes, never after the call is done, and must not block. A call of Do may be written
+	// Written, if it is not nil, is called when the call has been written to the socket. It is called
+	// again if the call is written again, because Redis said that it did not execute it. The goroutine
+	// that writes calls it, and never after the call is done. It must not block. It may still be called
 	// after Do has returned.
 	Written func()
 
@@ -29,8 +29,8 @@ type Call struct {
 	// an error that Redis replied (a redis.Error).
 	Err error
 
-	// Incarnation is that of the server that answered, below 2^32. It is 0 when none answered, and
-	// when it is unknown: see the type Incarnation.
+	// Incarnation is the incarnation of the server that answered, below 2^32. It is 0 if no server
+	// answered or if the incarnation is unknown: see the type Incarnation.
 	Incarnation uint64
 }
 
@@ -45,8 +45,8 @@ var errNoKey = errors.New("redisconn: the call has no key: use a key, whose slot
 // done and abandoned are final. Only a queued call can be taken, and only a taken call is sent. So
 // a call whose caller left while it was queued is never sent.
 const (
-	held      uint32 = iota // by the caller that makes it, by a worker, or by a retry
-	queued                  // in the queue that its field queue names
+	held      uint32 = iota // held by the caller that makes it, by a worker, or by a retry
+	queued                  // it is in the queue that its field queue names
 	done                    // reply and err are set, and belong to the caller
 	abandoned               // the caller has gone
 )
@@ -57,7 +57,7 @@ type pending struct {
 	args     []any // the EVALSHA command
 	slot     int
 	newKey   bool
-	deadline time.Time // not sent after it
+	deadline time.Time // the call is not sent after it
 
 	// onWritten is called when the call is written; may be nil. See [Call].
 	onWritten func()
@@ -69,21 +69,21 @@ type pending struct {
 	state   atomic.Uint32
 	queue   atomic.Pointer[queue]     // the last queue it was pushed to; changes only while held
 	element *list.Element             // in that queue, guarded by its lock
-	written atomic.Pointer[time.Time] // when it was written last; nil if it was not
+	written atomic.Pointer[time.Time] // when it was written last; nil if it was never written
 	again   atomic.Bool               // it was written more than once
 
 	// The following fields belong to the holder.
 	asking       bool        // send ASKING before it
-	moved, asked bool        // it has been redirected by MOVED, by ASK
+	moved, asked bool        // whether MOVED, and whether ASK, has redirected it
 	flushed      int         // how often Redis has not known its script
-	server       incarnation // to which it is sent; an argument of the command
+	server       incarnation // incarnation of the server that it is sent to; args may point to it
 
 	reply       any
 	err         error
-	incarnation incarnation // of the server that answered
+	incarnation incarnation // incarnation of the server that answered
 }
 
-// init makes p the call c.
+// init fills p from c. It fails if c has no key, or an argument of a type that cannot be sent.
 func (p *pending) init(c *Call) error {
 	if len(c.Keys) == 0 {
 		return errNoKey
@@ -102,7 +102,7 @@ func (p *pending) init(c *Call) error {
 		case Incarnation:
 			arg = &p.server
 		default:
-			// A worker that finds it has half a pipeline of other calls written.
+			// A worker would find it only when half of a pipeline with other calls is written.
 			return fmt.Errorf("redisconn: argument %d is a %T: use a string, a byte slice or an integer", i+1, arg)
 		}
 		p.args = append(p.args, arg)
@@ -128,8 +128,8 @@ func (p *pending) answer(reply any, err error) {
 	}
 }
 
-// leave ends the caller's wait. It reports whether p was answered before; if not, p is not the
-// caller's any more. unsent reports that it was not answered and never will be sent.
+// leave ends the caller's wait. answered reports whether p has been answered. If it has not, p no
+// longer belongs to the caller. unsent reports that p was still queued, and so will not be sent.
 func (p *pending) leave() (answered, unsent bool) {
 	for {
 		switch state := p.state.Load(); {

@@ -15,14 +15,14 @@ type Client struct {
 	options  Options
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
-	workers  sync.WaitGroup // and all other goroutines
+	workers  sync.WaitGroup // the workers and all other goroutines
 	topology *topology
-	early    *queue // calls made before the first load; ended by it
+	early    *queue // holds the calls made before the first load, which ends it
 	scripts  usedScripts
 
 	table  atomic.Pointer[table]
-	reason atomic.Pointer[error] // an ErrNoPrimary, why the last load failed; nil when it did not
-	lookup atomic.Pointer[error] // why loads have failed for lookupPatience; nil when they have not
+	reason atomic.Pointer[error] // why the last load failed, an ErrNoPrimary; nil if it did not fail
+	lookup atomic.Pointer[error] // why loads have failed for lookupPatience; nil if they have not
 
 	answered atomic.Int64 // how many nodes have answered the last load
 
@@ -67,12 +67,12 @@ func (c *Client) Close() {
 // Timeout returns Options.Timeout.
 func (c *Client) Timeout() time.Duration { return c.options.Timeout }
 
-// Do runs calls at the same time, sets their results and returns when all have one. A call that
-// could not be written within Options.Timeout is not written any more, and gets ErrUnsent. One that
-// was written and is not answered within Options.Timeout of that gets ErrTimeout. So Do returns
-// after twice that time at most, after three times if a call was written again because Redis had
-// refused to execute it, and after up to as much again while this process is late: see
-// [Client.Lag]. When ctx ends, calls without an answer get these errors at once.
+// Do runs calls at the same time. It returns when it has set the results of all calls. A call that
+// cannot be written within Options.Timeout is not written any more, and gets ErrUnsent. A call that is
+// written, but not answered within another Options.Timeout, gets ErrTimeout. So Do takes at most two
+// Options.Timeout, or three if a call was written again because Redis had refused to execute it. While
+// this process is late, Do may take one Options.Timeout more: see [Client.Lag]. When ctx ends, calls
+// without an answer get these errors at once.
 func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	if len(calls) == 0 {
 		return
@@ -127,9 +127,9 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 // about a second after that, when a connection without answers is closed. A longer Options.Timeout
 // takes the place of both seconds.
 //
-// Start calls done exactly once, when call holds its result, which is ErrClosed after Close. done
-// runs on the goroutine that has the answer, before Start returns if the call fails at once, and
-// with no lock of the client held. It must not block, because other calls wait for the same
+// Start calls done exactly once, when call holds its result. After Close, the result is ErrClosed. done
+// runs on the goroutine that has the answer, with no lock of the client held. If the call fails at
+// once, done runs before Start returns. It must not block, because other calls wait for the same
 // goroutine. It may start calls, but not in an endless chain: calls that fail at once would nest.
 func (c *Client) Start(call *Call, done func()) {
 	p := &pending{deadline: time.Now().Add(c.options.detached())}
@@ -161,7 +161,7 @@ func latch(n int) (arrive func(), done <-chan struct{}) {
 	}, all
 }
 
-// submit makes p the call, and queues or answers it.
+// submit fills p from call and queues p. If p cannot be queued, submit answers it with an error.
 func (c *Client) submit(p *pending, call *Call) {
 	if err := p.init(call); err != nil {
 		p.answer(nil, err)
@@ -170,7 +170,8 @@ func (c *Client) submit(p *pending, call *Call) {
 	c.dispatch(p)
 }
 
-// dispatch queues p at the primary of its slot, or answers it. The caller of dispatch holds p.
+// dispatch queues p at the primary of its slot. If it cannot, it answers p with an error. The caller of
+// dispatch holds p.
 func (c *Client) dispatch(p *pending) {
 	err := ErrClosed
 	for range 2 {
@@ -181,8 +182,8 @@ func (c *Client) dispatch(p *pending) {
 		if q == nil {
 			break
 		}
-		// early ends after the first table is stored, and other queues after a table without them.
-		// So a second look finds the new table.
+		// early ends after the first table is stored. Another queue ends after a table without that
+		// queue is stored. So a second look finds the new table.
 		if err = q.push(p); err == nil {
 			return
 		}
@@ -199,8 +200,8 @@ func (c *Client) dispatch(p *pending) {
 	p.answer(nil, err)
 }
 
-// redirect queues p at the server at addr, to which another one redirects it, or answers it. The
-// caller of redirect holds p.
+// redirect queues p at the server at addr, whether or not the table has it. If it cannot, it answers p
+// with an error. The caller of redirect holds p.
 func (c *Client) redirect(p *pending, addr string) {
 	c.mu.Lock()
 	q, err := c.queues[addr], errStrangers
@@ -213,15 +214,16 @@ func (c *Client) redirect(p *pending, addr string) {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrOpen) && !slices.Contains(c.table.Load().queues, q): // a primary again, which the next table has
+	case errors.Is(err, ErrOpen) && !slices.Contains(c.table.Load().queues, q):
+		// The server is a primary again, and the next table has a new queue for it.
 		c.retry([]*pending{p})
 	default:
 		p.answer(nil, err)
 	}
 }
 
-// retry queues calls, which have not been executed, again after a pause. It looks up their primary
-// anew, except after an ASK: that names a server that is not yet the primary of the slot.
+// retry waits for a moment and then queues calls again that Redis has not executed. It looks up their
+// primary anew, except after an ASK, which names a server that is not yet the primary of the slot.
 func (c *Client) retry(calls []*pending) {
 	calls = slices.Clone(calls)
 	c.workers.Go(func() { // not a timer, which Close could not wait for
@@ -233,7 +235,7 @@ func (c *Client) retry(calls []*pending) {
 	})
 }
 
-// again queues calls again that were not executed. The caller of again holds them.
+// again queues calls again that Redis has not executed. The caller of again holds them.
 func (c *Client) again(calls []*pending) {
 	for _, p := range calls {
 		if p.asking {

@@ -148,8 +148,9 @@ func TestRedisDownAtStart(t *testing.T) {
 	ready(t, c, "k")
 }
 
-// TestRestartLosesNoCall has the server close idle connections. The next call must notice before it
-// is sent. A call may only find that the breaker is open, as a probe meanwhile found no server.
+// TestRestartLosesNoCall has the server close idle connections. The next call must notice before it is
+// sent. The only error that a call may get is that the breaker is open, because a probe has found no
+// server meanwhile.
 func TestRestartLosesNoCall(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience, Breaker: quickProbes})

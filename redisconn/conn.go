@@ -15,14 +15,14 @@ const (
 	// connTimeout is how long the server may take for one step of a Conn.
 	connTimeout = 5 * time.Second
 
-	// refusedFor is how long a Conn looks for a primary, and how long it sends a script again that
-	// servers refuse to execute: they load their data, or have not agreed on a new primary yet.
+	// refusedFor is how long a Conn looks for a primary, and how long it retries a script that servers
+	// refuse to execute because they load their data or have not agreed on a new primary yet.
 	refusedFor = 5 * time.Second
 
 	// refusedPause is the time between two attempts.
 	refusedPause = 50 * time.Millisecond
 
-	// quiet is after how long without a message a subscription is checked.
+	// quiet is the time without a message after which a subscription is checked.
 	quiet = 3 * time.Second
 
 	// connReply is the most bytes of a reply to a Conn.
@@ -30,19 +30,19 @@ const (
 )
 
 // A Conn is a connection to the primary of a key, for scripts that are rare and whose arguments and
-// replies are long. In the queues of a [Client] they would hold up all calls. It finds the primary
-// by the table of its client, and connects when it is used. It is safe for concurrent use: scripts
-// run one after the other.
+// replies are long. In the queues of a [Client] they would hold up all calls. A Conn finds the primary
+// by the table of its client, and connects when it is used. It is safe for concurrent use: scripts run
+// one after the other.
 //
-// Besides the rights for calls, the Redis user needs SUBSCRIBE and the channel for Subscribe.
+// For Subscribe, the Redis user needs SUBSCRIBE and the channel, besides the rights for calls.
 type Conn struct {
 	client *Client
 	key    string
 	turn   chan struct{} // holds one element while somebody uses the link
-	link   *link         // of who has the turn; nil while not connected
-	addr   string        // of the link
+	link   *link         // belongs to who has the turn; nil while not connected
+	addr   string        // where link leads
 	ctx    context.Context
-	cancel context.CancelFunc // Close
+	cancel context.CancelFunc // called by Close
 }
 
 // NewConn returns a connection to the primary of key. It must be closed before the client.
@@ -78,7 +78,8 @@ func (c *Conn) primary(ctx context.Context) (string, error) {
 	}
 }
 
-// pause waits until servers may have agreed.
+// pause waits for refusedPause, in which servers may agree on a primary. It fails if ctx ends or c is
+// closed.
 func (c *Conn) pause(ctx context.Context) error {
 	select {
 	case <-time.After(refusedPause):
@@ -90,15 +91,15 @@ func (c *Conn) pause(ctx context.Context) error {
 	}
 }
 
-// login returns how to connect, with the bounds of replies.
+// login returns how to connect to the primary. b bounds the replies.
 func (c *Conn) login(b bounds) login {
 	as := c.client.login()
 	as.timeout, as.bounds = connTimeout, b
 	return as
 }
 
-// Eval runs a script about the key, and returns its reply: nil, an int64, a string, or a []any of
-// these. It is sent once, and again only after Redis has said that it did not execute it. After
+// Eval runs a script with the key of c, and returns its reply: nil, an int64, a string, or a []any of
+// these. The script is sent once, and again only after Redis has said that it did not execute it. After
 // other errors it may have been executed.
 func (c *Conn) Eval(ctx context.Context, script *Script, args ...any) (reply any, err error) {
 	select {
@@ -162,7 +163,7 @@ func (l *link) command(words []any) (any, error) {
 	return reply, err
 }
 
-// connect makes link one to the primary on which the server has answered lately.
+// connect makes sure that c.link leads to the primary, and that the primary has answered on it lately.
 func (c *Conn) connect(ctx context.Context) error {
 	switch {
 	case c.ctx.Err() != nil:
@@ -192,8 +193,8 @@ func (c *Conn) drop() {
 	}
 }
 
-// Subscribe calls received when it has subscribed to a channel, and after each message, until ctx
-// or the connection ends. It returns why. It uses a connection of its own.
+// Subscribe subscribes to a channel over a connection of its own. It calls received when it has
+// subscribed, and after each message. When ctx or the connection ends, it returns the reason.
 func (c *Conn) Subscribe(ctx context.Context, channel string, received func()) error {
 	addr, err := c.primary(ctx)
 	if err != nil {

@@ -112,7 +112,8 @@ func TestConnIsPatient(t *testing.T) {
 	}
 }
 
-// TestConnHasPrimariesLookedUp has the server refuse a script, as another one may be the primary.
+// TestConnHasPrimariesLookedUp has the server refuse a script because it is a replica. Then another
+// server may be the primary.
 func TestConnHasPrimariesLookedUp(t *testing.T) {
 	refused := false
 	f := newFake(t, nil, func([]string) string {

@@ -3,13 +3,13 @@
 //
 // It keeps four promises:
 //
-//  1. A caller waits for a call to be written for Options.Timeout at most, and for its answer for as
-//     long again. Callers touch no network: they queue a call and wait for its answer. No call waits
-//     for a connection because the replies of others are awaited.
+//  1. A caller waits at most one Options.Timeout until its call is written, and at most another one
+//     for the answer. Callers touch no network: they queue a call and wait for its answer. A slow
+//     reply to one call does not keep other calls from being sent.
 //  2. No script runs twice for one call. A call is written once. It is written again only after
 //     Redis has said that it did not execute it (NOSCRIPT, MOVED, ASK, LOADING and the like). When
 //     a connection breaks after the write, the outcome is unknown, and that is an error.
-//  3. A primary that hangs does not slow the calls to the others. Each has its own queue,
+//  3. A primary that hangs does not slow the calls to the others. Each primary has its own queue,
 //     connections and goroutines.
 //  4. A new primary is used within a second of its promotion.
 //
@@ -20,47 +20,49 @@
 //	                                             queued, as one     one pipeline at a time
 //	                                             pipeline
 //
-// A lone call leaves at once. Calls that arrive while Options.PoolSize pipelines are out go with the
-// next one: when one of these is answered, or after a millisecond or a fraction of the time that
-// replies take, over another connection. So batches grow with the load where replies come at once,
-// and there are up to 16 connections where they do not. The later replies come, the more connections
-// stay open, and one that is not needed beside these for 10 s is closed.
+// A lone call is sent at once. Calls that arrive while Options.PoolSize pipelines are under way wait
+// for the next pipeline. The next pipeline starts when one of those under way is answered. Over another
+// connection it may start earlier: a millisecond after the newest pipeline, or a fraction of the time
+// that replies take if that is longer. So pipelines grow with the load if replies come at once. If they
+// come late, there are up to 16 connections. The later replies come, the more connections stay open. A
+// connection beyond these is closed when it was not needed for 10 s.
 //
-// A call takes one round trip, also when it is the first of its script: see [Script]. The first
-// connection to a new process of a server has it load all scripts that calls have used. After SCRIPT
-// FLUSH a call takes two round trips, and its caller waits for one Options.Timeout more.
+// A call takes one round trip, even if it is the first of its script: see [Script]. The first
+// connection to a new process of a server makes it load the scripts that calls have used, up to 64 of
+// them. After SCRIPT FLUSH a call takes two round trips, and its caller waits for one Options.Timeout
+// more.
 //
-// A worker takes calls only when it holds a connection on which Redis has answered, and which it has
-// not closed. So a caller that gives up while Redis cannot be reached cancels its call for good. A
-// call whose caller gives up after the write runs for up to a second, and its reply is dropped. A
-// call sent by Start has no caller that waits: its reply is used whenever it comes.
+// A worker takes calls only while it holds a connection on which Redis has answered. So a caller that
+// gives up while Redis cannot be reached cancels its call for good. A call whose caller gives up after
+// the write runs for up to a second, and its reply is dropped. A call sent by Start has no caller that
+// waits: its reply is used whenever it comes.
 //
 // # Which primary
 //
-// A table maps slots to queues. It is loaded in the background, never on a caller's path. Calls
-// made before the first load wait for it. If no node answers that load, calls fail at once with
-// ErrNoPrimary until one does. All nodes (Sentinels) are asked at the same time, and the answer
-// with the highest epoch wins. So neither a hanging nor an isolated node can delay or undo a
-// failover. They are asked every few seconds, after a MOVED, and four times a second while a
-// breaker is not closed.
+// A table maps slots to queues. It is loaded in the background, never on a caller's path. Calls made
+// before the first load wait for it. If no node answers that load, calls fail at once with ErrNoPrimary
+// until one does. All nodes (Sentinels) are asked at the same time, and the answer with the highest
+// epoch wins. So neither a hanging nor an isolated node can delay or undo a failover. Sentinels are
+// asked twice a second, and nodes of a cluster every 10 s and after a MOVED. Both are asked four times
+// a second while a breaker is not closed or no primary is known.
 //
 // # When a primary fails
 //
-// Each primary has a circuit breaker: see [Breaker]. When it opens, all queued calls get ErrOpen.
-// None of those has been sent. Calls that have been sent still get their replies.
+// Each primary has a circuit breaker: see [Breaker]. When it opens, all queued calls get ErrOpen. Redis
+// has executed none of them. Calls that have been sent still get their replies.
 //
-// One goroutine per primary, its watcher, sees that a primary is silent. It also probes: an idle
-// primary every 100 ms, so that a failure is found before a call waits for it, and a primary whose
-// breaker is open every BreakerOptions.ProbeEvery. Workers send the probes, over the connections
-// that calls use. Only probes close a breaker, so no call is risked for that.
+// Each primary has a goroutine, its watcher, which notices that the primary is silent. The watcher has
+// an idle primary probed every 100 ms, so that a failure is found before a call waits for it. It has a
+// primary whose breaker is open probed every BreakerOptions.ProbeEvery. Workers send the probes, over
+// the connections that calls use. Only probes close a breaker, so no call is risked for that.
 //
 // When a breaker opens, connections are closed as soon as they are free: the network may have lost
 // them all.
 //
-// A process that is overloaded reads replies late, which looks like a slow primary. A watcher
-// measures how late its own goroutine is, and gives the primary a multiple of that in addition.
-// Callers of Do wait longer by that too, at most by another Options.Timeout: so an answer that has
-// arrived in time counts although it is read late.
+// A process that is overloaded reads replies late, which looks like a slow primary. So a watcher
+// measures by how much its own goroutine is late, and gives the primary a multiple of that as
+// additional time. Callers of Do wait longer by that multiple too, but at most by one Options.Timeout.
+// So an answer that has arrived in time counts even if it is read late.
 //
 // # What a server may send
 //

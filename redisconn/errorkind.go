@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// An ErrorKind is what kind of error a primary has caused.
+// An ErrorKind is the kind of an error that a primary has caused.
 type ErrorKind uint8
 
 const (
-	Late          ErrorKind = iota // it has not answered a call, or taken it, in time
+	Late          ErrorKind = iota // it has not answered a call in time, or the call could not be sent in time
 	Refused                        // it refuses connections
 	Disconnected                   // a connection could not be made, or broke
 	OutOfMemory                    // its memory is full
@@ -30,8 +30,8 @@ var errorKindNames = [...]string{
 
 func (k ErrorKind) String() string { return errorKindNames[k] }
 
-// kindsOfReplies are the kinds of errors that Redis replies. Those of other classes are none: they
-// say where the call belongs.
+// kindsOfReplies are the kinds of the errors that Redis replies. Replies of the classes moved and ask
+// have no kind: they only say where the call belongs.
 var kindsOfReplies = map[replyClass]ErrorKind{
 	final: OtherError, noMemory: OutOfMemory, noScript: UnknownScript, retryLater: NotReady, unready: NotReady, demoted: ReadOnly,
 }
@@ -39,7 +39,7 @@ var kindsOfReplies = map[replyClass]ErrorKind{
 // errorCounts count errors by kind.
 type errorCounts [ErrorKinds]atomic.Uint64
 
-// note counts err, unless it is none.
+// note counts err, unless err is nil or redirects a call.
 func (c *errorCounts) note(err error) {
 	if err == nil {
 		return

@@ -45,7 +45,7 @@ func TestErrorKinds(t *testing.T) {
 	causes(Refused, "k", s.Kill, s.Restart)
 }
 
-// Errors that a server replies or makes which no Redis makes at will.
+// A fake makes the errors that a real Redis cannot be made to cause.
 func TestErrorKindsOfFake(t *testing.T) {
 	t.Parallel()
 	for kind, answer := range map[ErrorKind]string{

@@ -48,7 +48,7 @@ const (
 	unknown                    // the connection broke: the call may have been executed or not
 
 	// In all classes that follow, Redis has not executed the call.
-	noScript   // it does not know the script
+	noScript   // the server does not know the script
 	moved      // the slot belongs to another primary
 	ask        // this key is being moved to another primary, and may be there already
 	retryLater // the server does not take this call for now
@@ -56,7 +56,7 @@ const (
 	demoted    // the server has become a replica; its address may soon lead to another server
 )
 
-// replyClasses are the classes of Redis's errors by their first word; of all others: final.
+// replyClasses are the classes of Redis's errors by their first word. All other errors are final.
 var replyClasses = map[string]replyClass{
 	"NOSCRIPT":    noScript,
 	"OOM":         noMemory,
@@ -69,7 +69,8 @@ var replyClasses = map[string]replyClass{
 	"TRYAGAIN":    retryLater, // it is moving the keys of the call
 }
 
-// classify returns the class of a reply, given its error. to is the target of a moved or an ask.
+// classify returns the class of a reply whose error is err. to is the address in a reply of class moved
+// or ask.
 func classify(err error) (class replyClass, to string) {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return final, ""
@@ -95,7 +96,7 @@ func classify(err error) (class replyClass, to string) {
 }
 
 // addressFrom completes addr, which the node at origin sent. A node that does not know its own name
-// leaves the host out: then it is the host of origin.
+// leaves the host out: then addressFrom adds the host of origin.
 func addressFrom(addr, origin string) string {
 	host, _, err := net.SplitHostPort(origin)
 	if port, ok := strings.CutPrefix(addr, ":"); ok && err == nil {

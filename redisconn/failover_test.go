@@ -35,8 +35,8 @@ func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 	}
 }
 
-// All Sentinels die. The primary that they named stays in use, and it is reported once that another
-// would not be noticed, until one of them is back.
+// All Sentinels die. The primary that they named stays in use. OnLookup is told once that a failover
+// would not be noticed, and once that a Sentinel is back.
 func TestNoSentinelAnswers(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewSentinel(t)
@@ -65,8 +65,8 @@ func TestNoSentinelAnswers(t *testing.T) {
 	}
 }
 
-// TestPromotedReplicaIsUsedWithSentinel counts from when the first Sentinel names the replica. A
-// Sentinel may learn a second late that the replica obeyed.
+// TestPromotedReplicaIsUsedWithSentinel measures from the time at which the first Sentinel names the
+// replica. A Sentinel may learn a second late that the replica has become the primary.
 func TestPromotedReplicaIsUsedWithSentinel(t *testing.T) {
 	s := redistest.NewSentinel(t)
 	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName})
@@ -87,7 +87,7 @@ func TestPromotedReplicaIsUsedWithSentinel(t *testing.T) {
 	}
 }
 
-// usedAfter calls until there is an answer, and fails if that is too long after the promotion.
+// usedAfter makes calls until one is answered. It fails if that is later than soon after the promotion.
 func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
 	t.Helper()
 	used := make(chan time.Time, 1)
@@ -107,7 +107,7 @@ func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
 				return // the test has given up
 			}
 			if errors.Is(call.Err, ErrOpen) {
-				<-time.After(time.Millisecond) // it fails at once, and others need the processor
+				<-time.After(time.Millisecond) // the call fails at once, and others need the processor
 			}
 		}
 	})

@@ -12,18 +12,19 @@ import (
 	"testing"
 )
 
-// hangUp as a reply closes the connection instead.
+// hangUp, as a reply, makes a fake close the connection instead of replying.
 const hangUp = "hang up"
 
-// A fake is a server with the replies of a test, where a real one cannot be made to send them.
+// A fake is a server that sends the replies of a test, for replies that a real server cannot be made to
+// send.
 type fake struct {
 	addr  string
 	reply func(command []string) string // in RESP; called for one command at a time
 
 	mu      sync.Mutex
 	seen    [][]string
-	conns   []net.Conn        // whose login is over
-	hostile map[string]string // replies to commands by their names, before all others; hangUp: to one
+	conns   []net.Conn        // connections whose login is over
+	hostile map[string]string // replies to commands by their names, used instead of reply; a hangUp is used once
 }
 
 // newFake starts a fake. It answers the commands of a login by itself: HELLO as an old server that
@@ -84,7 +85,7 @@ func (f *fake) closeAll() {
 	f.conns = nil
 }
 
-// sent returns how often f was sent a command that begins with this word.
+// sent returns how often f was sent a command that begins with word.
 func (f *fake) sent(word string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +97,8 @@ func (f *fake) sent(word string) (n int) {
 	return n
 }
 
-// answerTo has f answer the commands that begin with this word with reply; empty: as before.
+// answerTo has f answer the commands that begin with word with reply. If reply is empty, f answers them
+// as before.
 func (f *fake) answerTo(word, reply string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

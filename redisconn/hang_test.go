@@ -56,7 +56,7 @@ func startLoad(t testing.TB, c *Client, n int, key func(i int) string) *load {
 					l.failed.Add(1)
 				case errors.Is(call.Err, ErrOpen):
 					l.failed.Add(1)
-					<-time.After(10 * time.Millisecond) // it fails at once, and others need the processor
+					<-time.After(10 * time.Millisecond) // the call fails at once, and others need the processor
 				default:
 					l.other.Add(1)
 				}
@@ -79,7 +79,7 @@ func (l *load) rate(d time.Duration) float64 {
 }
 
 // TestHangingPrimary pauses a primary several times under load. No caller waits longer than its
-// timeout, no script runs twice, and every answered one has run.
+// timeout, no script runs twice, and the script of every answered call has run.
 func TestHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}})
@@ -118,8 +118,8 @@ func TestHangingPrimary(t *testing.T) {
 		l.answered.Load(), l.failed.Load(), l.other.Load(), len(effects), longest)
 }
 
-// TestAbandonedCallIsNeverSent has calls queue behind a pipeline that hangs. Their callers leave
-// before they are written.
+// TestAbandonedCallIsNeverSent has calls queue behind a pipeline that hangs. Their callers leave before
+// the calls are written.
 func TestAbandonedCallIsNeverSent(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
@@ -167,9 +167,8 @@ func TestHangingConnect(t *testing.T) {
 	}
 }
 
-// TestHangingPrimarySlowsNoOther compares the rate of calls to two primaries before and while a
-// third one hangs. What else the machine does changes rates, too, so that one good comparison of five
-// is enough.
+// TestHangingPrimarySlowsNoOther compares the rate of calls to two primaries before and while a third
+// one hangs. Other work of the machine changes the rates too, so one good comparison of five is enough.
 func TestHangingPrimarySlowsNoOther(t *testing.T) {
 	cluster := redistest.NewCluster(t, "cluster-node-timeout 60000") // the hanging one is not replaced
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})

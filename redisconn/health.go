@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Refusal returns the error that calls with a key get at once, as the breaker of its primary is not
-// closed, or as no primary could be found yet. It returns nil if calls go to Redis, and for all keys while
-// no primary fails: see [Client.Failing]. It takes no lock.
+// Refusal returns the error that calls with a key get at once, because the breaker of the key's primary
+// is not closed or because no primary could be found yet. Otherwise it returns nil, so always unless
+// [Client.Failing] reports true. It takes no lock.
 func (c *Client) Refusal(key string) error {
 	t := c.table.Load()
 	if len(t.queues) == 0 {
@@ -26,9 +26,9 @@ func (c *Client) Refusal(key string) error {
 // health is what the answers of a primary, and their absence, say about it.
 type health struct {
 	began   time.Time    // when the queue was made
-	since   atomic.Int64 // of the first question after its last answer, in ns since began; 0 if there is none
-	last    atomic.Int64 // of its last answer, in ns since began
-	latency atomic.Int64 // of the newest pipeline or probe that was answered, in ns
+	since   atomic.Int64 // when it was first asked after its last answer, in ns since began; 0 if it was not
+	last    atomic.Int64 // when it answered last, in ns since began
+	latency atomic.Int64 // how long the newest answered pipeline or probe took, in ns
 
 	breaker *breaker
 	errors  errorCounts
@@ -61,18 +61,18 @@ const (
 	// shortFor is how long a primary counts as short of memory after it has refused a call.
 	shortFor = 5 * time.Second
 
-	// newKeysPerSecond is how many calls that may create a key are sent to a primary in a second
-	// while it is short of memory. That is enough to find out when there is room again, and few
-	// enough to leave what becomes free to the keys that exist.
+	// newKeysPerSecond is how many calls that may create a key are sent to a primary in a second while
+	// it is short of memory. That is enough to find out when there is room again, and few enough to
+	// leave the memory that becomes free to the keys that exist.
 	newKeysPerSecond = 100
 )
 
-// A shortage bounds the calls that may create keys while a primary is short of memory. The zero
-// value is that of a primary that has room.
+// A shortage bounds the calls that may create keys while a primary is short of memory. The zero value
+// stands for a primary that has room.
 type shortage struct {
-	until    time.Time // short before it
-	begin    time.Time // of the second in which calls are counted
-	admitted int       // in that second
+	until    time.Time // the primary is short of memory before it
+	begin    time.Time // begin of the second in which calls are counted
+	admitted int       // number of calls admitted in that second
 }
 
 // refused notes that the primary refused a call at now.

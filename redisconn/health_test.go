@@ -70,7 +70,7 @@ func TestRefusal(t *testing.T) {
 func TestShortage(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	var s shortage
-	// admitted returns how many of 1000 calls are admitted, this long after the start.
+	// admitted returns how many of 1000 calls are admitted at the time after past the start.
 	admitted := func(after time.Duration) (n int) {
 		for range 1000 {
 			if s.admits(start.Add(after)) {

@@ -25,7 +25,8 @@ const patience = 10 * time.Second
 // BenchmarkHang measures the real figure.
 const slack = 200 * time.Millisecond
 
-// staysClosed is for tests of single failures, of which a breaker counts none of this number.
+// staysClosed are options for tests of single failures. A breaker with them never opens because of
+// failures that it counts.
 var staysClosed = BreakerOptions{Failures: math.MaxInt}
 
 // open returns a client that is closed with the test.
@@ -59,8 +60,8 @@ func ready(t testing.TB, c *Client, key string) {
 	})
 }
 
-// settled waits for c to reach the only primary over as many connections as are to stay open, and
-// returns how many there are.
+// settled waits until c has all connections to its only primary that are to stay open, and returns
+// their number.
 func settled(t testing.TB, c *Client) (connections int) {
 	t.Helper()
 	ready(t, c, "ready")
@@ -82,8 +83,8 @@ func do(t testing.TB, c *Client, script *Script, key string, args ...any) *Call 
 	return call
 }
 
-// goroutines returns the stacks of the goroutines of this package, without its tests. It waits
-// until there are none, or for patience.
+// goroutines returns the stacks of the goroutines of this package, except those of tests. It returns ""
+// as soon as there are none, and else the stacks that are left after patience.
 func goroutines() string {
 	deadline := time.Now().Add(patience)
 	for {
@@ -101,7 +102,7 @@ func goroutines() string {
 }
 
 // longestTimer runs timers of d, one after the other, until stop is called or the test ends. stop
-// returns how long the longest took.
+// returns how long the longest timer took.
 func longestTimer(t testing.TB, d time.Duration) (stop func() time.Duration) {
 	var ended atomic.Bool
 	result := make(chan time.Duration, 1)

@@ -39,7 +39,7 @@ var hostileReplies = []string{
 	"*2\r\n-ERR no\r\n$9223372036854775807\r\n",
 }
 
-// TestHostileReplies sends each of them as the reply to a call. The call fails, and the client
+// TestHostileReplies sends each hostile reply as the reply to a call. The call fails, and the client
 // continues.
 func TestHostileReplies(t *testing.T) {
 	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
@@ -91,8 +91,7 @@ func TestHostileLogin(t *testing.T) {
 	}
 }
 
-// hostileTo starts a server that answers the commands of this name with reply, and returns its
-// address.
+// hostileTo starts a server that answers the commands called name with reply, and returns its address.
 func hostileTo(t *testing.T, name, reply string) string {
 	f := newFake(t, nil, func([]string) string { return "+fine\r\n" })
 	f.mu.Lock()
@@ -175,8 +174,8 @@ func TestRedirectionsToManyServers(t *testing.T) {
 	}
 }
 
-// TestManyPrimaries has nodes name more and more primaries. They are few enough for the race
-// detector, which takes minutes for thousands of goroutines that begin together.
+// TestManyPrimaries has nodes name more and more primaries. Each makes goroutines, and the race
+// detector takes minutes for thousands of goroutines that begin together, so the primaries are few.
 func TestManyPrimaries(t *testing.T) {
 	viewOf := func(from, n int) (v view) {
 		for i := range n {

@@ -18,11 +18,11 @@ import (
 // when a primary gets its first replica. An incarnation knows all that it has answered; another one
 // may lack the newest writes.
 //
-// It is 0, unknown, when the server's user may not ask for INFO, and when the server was not asked
-// lately: a call does not wait for that.
+// The incarnation is 0, which means unknown, if the Redis user may not ask for INFO, or if the server
+// has not told it lately: a call does not wait for the answer.
 type Incarnation struct{}
 
-// An incarnation has 32 bits, because nodes remember one for each key. One that is unknown is 0.
+// An incarnation has 32 bits, because nodes remember one for each key. It is 0 if it is unknown.
 type incarnation uint64
 
 func newIncarnation(hash uint64) incarnation { return incarnation(max(hash>>32, 1)) }
@@ -32,7 +32,8 @@ func (i *incarnation) MarshalBinary() ([]byte, error) {
 	return strconv.AppendUint(nil, uint64(*i), 10), nil
 }
 
-// incarnationOfProcess returns the incarnation of a process from the section replication of its INFO.
+// incarnationOfProcess returns the incarnation of the process with the run_id process. info is the
+// section replication of its INFO. It returns 0 if process is empty.
 func incarnationOfProcess(process, info string) incarnation {
 	if process == "" {
 		return 0
@@ -45,30 +46,30 @@ func incarnationOfProcess(process, info string) incarnation {
 }
 
 const (
-	// trustFor is how long after an answer to INFO the server counts as the same incarnation. A
-	// failover there and back takes longer, or a call finds out by its error.
+	// trustFor is how long the server counts as the same incarnation after it was asked for INFO. A
+	// failover to another server and back takes longer, or the error of a call reveals it.
 	trustFor = time.Second
 
-	// identifyEvery is the time between two questions for the incarnation. It is so much shorter
-	// than trustFor that calls find an answer, also those that come after a time without any: the
-	// question then goes with a probe.
+	// identifyEvery is the time between two questions for the incarnation. It is so much shorter than
+	// trustFor that each call finds an answer that is new enough. While there are no calls, the
+	// questions go with probes.
 	identifyEvery = trustFor / 2
 )
 
-// An identity is what the server that a queue's connections lead to has said about itself. All
-// connections to one process share it. The lock of the queue guards it.
+// An identity is what the server of a queue has said about itself. All connections to one process share
+// the identity. The lock of the queue guards it.
 type identity struct {
-	process     string // its run_id; empty: unknown
+	process     string // its run_id; empty if it is unknown
 	incarnation incarnation
-	at          time.Time // when the question was sent
-	doubts      uint64    // the roleDoubts of the queue at that time
+	at          time.Time // when the question that the server has answered was sent
+	doubts      uint64    // the roleDoubts of the queue when that question was sent
 
-	asked     time.Time // when the newest question was sent
+	asked     time.Time // when the newest question for the incarnation was sent
 	inspected time.Time // when the newest question for a Server was sent
 }
 
-// server returns the incarnation of the server that the link leads to, and 0 unless the server has
-// told it lately.
+// server returns the incarnation of the server that the link leads to. It returns 0 if the server has
+// not told it lately.
 func (w *worker) server() incarnation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,8 +84,9 @@ func (w *worker) serverLocked(now time.Time) incarnation {
 	return id.incarnation
 }
 
-// question returns the question for the server's incarnation if that is due, else nil. A process
-// that does not answer it is not asked again over the same link.
+// question returns the command that asks for the server's incarnation. It returns nil if that is not
+// due, or if the user may not ask for INFO: after such an error the server is not asked again over the
+// same link.
 func (w *worker) question(now time.Time) *redis.StringCmd {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,8 +101,8 @@ func (w *worker) question(now time.Time) *redis.StringCmd {
 	return redis.NewStringCmd(context.Background(), sections...)
 }
 
-// learn notes the answer to the question that was sent over l at that time, when the queue had
-// these roleDoubts.
+// learn notes the answer to a question for the incarnation. The question was sent over l at the time
+// at, and doubts are the roleDoubts that the queue had then.
 func (w *worker) learn(l *link, answer *redis.StringCmd, at time.Time, doubts uint64) {
 	if err := answer.Err(); err != nil {
 		if !strings.HasPrefix(err.Error(), "BUSY ") { // a script holds the server up
@@ -119,7 +121,8 @@ func (w *worker) learn(l *link, answer *redis.StringCmd, at time.Time, doubts ui
 	}
 }
 
-// infoField returns the value of a field in INFO, which has a line for each.
+// infoField returns the value of the field name in info, the reply of INFO. It returns "" if there is
+// no such field.
 func infoField(info, name string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {

@@ -38,7 +38,7 @@ func TestParseIncarnation(t *testing.T) {
 		"# Replication\r\nrole:master\r\nmaster_replid:bb\r\nmaster_replid2:00\r\n"
 	for _, test := range []struct {
 		name, info string
-		same       bool // incarnation as one
+		same       bool // whether the incarnation is that of one
 	}{
 		{"itself", one, true},
 		{"other things", strings.Replace(one, "tcp_port:1", "tcp_port:2", 1), true},
@@ -56,7 +56,7 @@ func TestParseIncarnation(t *testing.T) {
 	}
 }
 
-// TestIncarnationRange has the smallest and the largest hash.
+// TestIncarnationRange checks the incarnations of the smallest and the largest hash.
 func TestIncarnationRange(t *testing.T) {
 	for _, test := range []struct {
 		hash uint64
@@ -68,8 +68,8 @@ func TestIncarnationRange(t *testing.T) {
 	}
 }
 
-// TestIncarnationOfOneServer checks that it survives a reconnect, is the same for another client,
-// and ends with a restart.
+// TestIncarnationOfOneServer checks that an incarnation survives a reconnect, is the same for another
+// client, and ends with a restart.
 func TestIncarnationOfOneServer(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})
@@ -92,8 +92,8 @@ func TestIncarnationOfOneServer(t *testing.T) {
 	}
 }
 
-// TestIncarnationInDoubt has a reply tell that the server is not the primary. What it has said about
-// itself before does not count, and it is asked again.
+// TestIncarnationInDoubt has a reply tell that the server is not the primary. What the server has said
+// about itself before does not count any more, and the server is asked again.
 func TestIncarnationInDoubt(t *testing.T) {
 	q, now := newTestQueue(t), time.Now()
 	w := newTestWorker(q)
@@ -118,8 +118,8 @@ func TestIncarnationOfErrors(t *testing.T) {
 	}
 }
 
-// TestIncarnationEndsWithFailover also promotes the old primary again. It is the same process, and
-// may lack writes that it had not replicated.
+// TestIncarnationEndsWithFailover promotes the replica, and then the old primary again. The old primary
+// is still the same process, but may lack writes that it had not replicated.
 func TestIncarnationEndsWithFailover(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t)
@@ -154,7 +154,7 @@ func TestIncarnationEndsWithFailoverBySentinel(t *testing.T) {
 }
 
 // TestIncarnationOfRedirectedCall redirects a call to another server, which does not know its script.
-// Each time it is sent, the placeholder stands for the server it is sent to.
+// Each time the call is sent, Incarnation{} stands for the server that it is sent to.
 func TestIncarnationOfRedirectedCall(t *testing.T) {
 	for _, word := range []string{"MOVED", "ASK"} {
 		replies := []string{"-" + noSuchScript + "\r\n", ":1\r\n"}
@@ -193,8 +193,8 @@ func sentArgs(f *fake) (args [][]string) {
 	return args
 }
 
-// TestIncarnationWithoutInfo checks that it is unknown, over every connection, to a user without
-// INFO.
+// TestIncarnationWithoutInfo checks that the incarnation is unknown over every connection if the user
+// may not ask for INFO.
 func TestIncarnationWithoutInfo(t *testing.T) {
 	s := redistest.NewServer(t, "user limiter on >s3cret ~* +@all -info")
 	c := open(t, Options{Addresses: []string{s.Addr}, Username: "limiter", Password: "s3cret", PoolSize: 1, Timeout: patience})
@@ -213,8 +213,8 @@ func TestIncarnationWithoutInfo(t *testing.T) {
 	}
 }
 
-// TestIncarnationIsAskedWithTheCall has a call come when the server was not asked for its
-// incarnation lately. The call does not wait for that: it carries none, and the next one does.
+// TestIncarnationIsAskedWithTheCall has a call come when the server was not asked for its incarnation
+// lately. The call does not wait for the answer: it carries no incarnation, and the next call does.
 func TestIncarnationIsAskedWithTheCall(t *testing.T) {
 	p := redistest.NewProxy(t, redistest.Shared(t).Addr)
 	c := open(t, Options{Addresses: []string{p.Addr}, Timeout: patience})
@@ -222,7 +222,7 @@ func TestIncarnationIsAskedWithTheCall(t *testing.T) {
 	const latency = 200 * time.Millisecond
 	p.Delay(latency)
 	q := c.table.Load().queues[0]
-	until(t, "a call that finds no incarnation", func() bool { // a probe may ask before it
+	until(t, "a call that finds no incarnation", func() bool { // a probe may ask before the call
 		q.mu.Lock()
 		q.identity.at = q.identity.at.Add(-trustFor)
 		q.mu.Unlock()
@@ -238,8 +238,8 @@ func TestIncarnationIsAskedWithTheCall(t *testing.T) {
 	}
 }
 
-// TestIncarnationAfterIdleTime has a client make no call for longer than an incarnation is trusted.
-// Probes have asked for it meanwhile.
+// TestIncarnationAfterIdleTime has a client make no call for longer than trustFor. Probes ask for the
+// incarnation meanwhile.
 func TestIncarnationAfterIdleTime(t *testing.T) {
 	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: patience})
 	want := incarnationOf(t, c, "k")

@@ -22,8 +22,8 @@ type login struct {
 	username, password string
 	db                 int
 	tls                *tls.Config
-	timeout            time.Duration // of each step: to connect, to write, to read
-	bounds             bounds        // of replies
+	timeout            time.Duration // timeout of each step: to connect, to write, to read
+	bounds             bounds        // bounds of replies
 }
 
 // login returns how to connect to a primary.
@@ -46,30 +46,31 @@ type link struct {
 	conn   *boundedConn
 	lost   atomic.Bool // the server had closed the connection before anything was written
 	used   time.Time
-	took   time.Duration // from the newest write to the reply
+	took   time.Duration // time from the newest write to the reply
 	stop   func() bool
 
-	// Of the link of a worker:
-	process    string // the run_id of the server; empty: unknown
-	roleDoubts uint64 // of the queue when the newest commands were written that were answered
+	// The following fields are set for the link of a worker only.
+	process    string // the run_id of the server; empty if it is unknown
+	roleDoubts uint64 // the roleDoubts of the queue when the newest answered commands were written
 }
 
-// connect returns a link to addr on which the server has answered, also to the commands in with.
-// When ctx ends the connection is closed.
+// connect returns a link to addr on which the server has answered PING and the commands in with. When
+// ctx ends, the connection is closed.
 func connect(ctx context.Context, addr string, as login, with ...redis.Cmder) (*link, error) {
 	l, err := newLink(ctx, addr, as)
 	if err != nil {
 		return nil, err
 	}
 	if err := l.ping(with...); err != nil {
-		_ = l.conn.Close() // the client does not own it yet if the login failed
+		_ = l.conn.Close() // the client does not own the connection yet if the login failed
 		l.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// newLink returns a link to addr on which nothing was sent. When ctx ends the connection is closed.
+// newLink returns a link to addr over which nothing was sent yet. When ctx ends, the connection is
+// closed.
 func newLink(ctx context.Context, addr string, as login) (*link, error) {
 	conn, err := dial(ctx, addr, as)
 	if err != nil {
@@ -109,9 +110,9 @@ func dial(ctx context.Context, addr string, as login) (conn *boundedConn, err er
 // errNotSent means that a pipeline was not written because the server had closed the connection.
 var errNotSent = errors.New("redisconn: the server had closed the connection")
 
-// run sends cmds in one pipeline and waits for their replies, which they then hold. It calls
-// written, if that is not nil, when they are written. It fails unless all were answered: with
-// errNotSent when none was sent. After that the link is of no use.
+// run sends cmds in one pipeline, waits for the replies and stores each in its command. It calls
+// written, if that is not nil, when cmds are written. It fails unless all commands were answered, and
+// with errNotSent if none was sent. After an error the link is of no use.
 func (l *link) run(cmds []redis.Cmder, written func(at time.Time)) error {
 	l.conn.begin(written)
 	pipe := l.client.Pipeline()
@@ -126,10 +127,11 @@ func (l *link) run(cmds []redis.Cmder, written func(at time.Time)) error {
 	if reply := redis.Error(nil); err == nil || errors.As(err, &reply) && slices.ContainsFunc(cmds, failed) {
 		return nil
 	}
-	return err // of the network, or of the login, which no command holds
+	return err // an error of the network, or of the login, which no command holds
 }
 
-// ping fails when the server does not answer, also to the commands in with.
+// ping sends PING and the commands in with. It fails if the server does not answer all of them, or if
+// it answers PING with an error that does not pass by itself.
 func (l *link) ping(with ...redis.Cmder) error {
 	cmd := redis.NewStatusCmd(context.Background(), "ping")
 	if err := l.run(append([]redis.Cmder{cmd}, with...), nil); err != nil {
@@ -138,7 +140,7 @@ func (l *link) ping(with ...redis.Cmder) error {
 	if class, _ := classify(cmd.Err()); class == final || class == noMemory {
 		return cmd.Err()
 	}
-	return nil // it is up, and each call finds out by itself whether it is ready
+	return nil // the server is up, and each call finds out by itself whether it is ready
 }
 
 func (l *link) close() {

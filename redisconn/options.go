@@ -27,7 +27,7 @@ const (
 type Options struct {
 	Mode             Mode
 	Addresses        []string // host:port. Of Sentinels and cluster nodes, a few that are likely to be up
-	Username         string   // empty: the default user
+	Username         string   // empty for the default user
 	Password         string
 	DB               int    // ignored on a cluster, which has one database only
 	MasterName       string // the Sentinels' name of the primary
@@ -41,21 +41,22 @@ type Options struct {
 	// Default: 50 ms.
 	Timeout time.Duration
 
-	// PoolSize is the number of connections to each primary that stay open, each with its own
-	// pipeline. Default: 2, so that one pipeline is written while the other is answered. Up to 16 are
-	// opened when replies take so long that calls would wait for a connection, and closed when they
-	// are not needed.
+	// PoolSize is the number of connections to each primary that stay open, each with its own pipeline.
+	// Default: 2, so that one pipeline is written while the other is answered. While replies take so
+	// long that calls would wait for a connection, up to 16 connections are open. They are closed when
+	// they are not needed any more.
 	PoolSize int
 
 	Breaker BreakerOptions
 
-	// OnBreaker is called when the breaker of a primary has another state, with no lock of the client
+	// OnBreaker is called when the breaker of a primary changes its state, with no lock of the client
 	// held. It must not block for long, as the primary is not watched meanwhile. Default: nothing.
 	OnBreaker func(Breaker)
 
-	// OnLookup is called when the primaries cannot be looked up for two seconds, because no Sentinel or
-	// no node of the cluster answers, and with nil when they can again. The known primaries stay in
-	// use meanwhile. It must not block for long. Default: nothing.
+	// OnLookup is called with an error when the primaries could not be looked up for two seconds,
+	// because no Sentinel or no node of the cluster answers. It is called with nil when they can be
+	// looked up again. The known primaries stay in use meanwhile. It must not block for long. Default:
+	// nothing.
 	OnLookup func(error)
 }
 

@@ -7,19 +7,20 @@ const (
 	// Options.PoolSize is larger.
 	mostConnections = 16
 
-	// leastPace is the least time between two pipelines while PoolSize of them are under way. So
-	// pipelines stay large where replies come at once.
+	// leastPace is the least time between the starts of two pipelines while PoolSize pipelines are
+	// under way. So pipelines stay large if replies come at once.
 	leastPace = time.Millisecond
 
-	// spareEvery is how long a reply takes for one connection more to stay open than are kept. It takes
-	// several round trips to make one, which is too long for a call that comes while the others wait.
+	// For each spareEvery that a reply takes, one more connection than pool.kept stays open. Making a
+	// new connection takes several round trips, which is too long for a call that comes while all
+	// connections wait for replies.
 	spareEvery = 5 * time.Millisecond
 
-	// surplusFor is how long a connection that is not wanted stays open although it is not needed.
+	// surplusFor is how long a connection beyond pool.wanted stays open while it is not needed.
 	surplusFor = 10 * time.Second
 
-	// refusedPool is the time after which another connection is tried when the server has refused
-	// one although others are open. Until it takes one, they are tried one at a time.
+	// refusedPool is the time after which another connection is tried when the server has refused one
+	// while others are open. Until the server accepts one, connections are tried one at a time.
 	refusedPool = time.Second
 )
 
@@ -27,34 +28,34 @@ const (
 // pipeline starts and when one more connection is needed. It does no I/O, and the lock of the queue
 // guards it.
 //
-// A connection carries one pipeline at a time. While fewer than kept pipelines are under way, the
-// next one starts at once. After that they start at a pace: at least a millisecond apart, and so
-// far apart that one connection is free when the next one is due. So a call waits for a millisecond
-// or for a fraction of the time that replies take, however many calls there are. The later replies
-// come, the more connections stay open. When none is free nevertheless, another one is made.
+// A connection carries one pipeline at a time. While fewer than kept pipelines are under way, the next
+// one starts at once. Else pipelines start at a pace: at least a millisecond apart, and so far apart
+// that a connection is free when the next pipeline is due. So a call waits for a millisecond or for a
+// fraction of the time that replies take, however many calls there are. The later replies come, the
+// more connections stay open. When no connection is free nevertheless, another one is made.
 type pool struct {
-	kept, most int // connections that stay open wherever replies come at once, and that there are at most
+	kept, most int // how many connections stay open if replies come at once, and how many there are at most
 
-	workers int // each has a connection or makes one
-	linked  int // connections
-	free    int // connections that wait for something to send
-	out     int // pipelines and probes under way
-	excess  int // connections that are not needed and to be closed
+	workers int // number of workers, each of which has a connection or makes one
+	linked  int // number of connections
+	free    int // number of connections that wait for something to send
+	out     int // number of pipelines and probes under way
+	excess  int // number of connections to be closed because they are not needed
 
 	started   time.Time     // when the newest pipeline started
 	roundTrip time.Duration // from write to reply, smoothed; 0 if it is unknown
 	refused   time.Time     // when the server refused one more connection; zero if it has taken one since
 
 	renewed   time.Time // connections that were made before it are to be closed
-	leastFree int       // since checked
-	checked   time.Time // when surplus connections were closed last
+	leastFree int       // the smallest value of free since checked
+	checked   time.Time // when shrink looked for surplus connections last
 }
 
 func newPool(kept int, now time.Time) pool {
 	return pool{kept: kept, most: max(kept, mostConnections), checked: now}
 }
 
-// pace returns the time between two pipelines.
+// pace returns the time between the starts of two pipelines while kept or more are under way.
 func (p *pool) pace() time.Duration {
 	return max(leastPace, p.roundTrip/time.Duration(max(1, p.most-p.kept)))
 }
@@ -62,7 +63,7 @@ func (p *pool) pace() time.Duration {
 // due reports whether a pipeline may start at now.
 func (p *pool) due(now time.Time) bool { return p.out < p.kept || now.Sub(p.started) >= p.pace() }
 
-// untilDue returns how long after now a call that waits is looked at again.
+// untilDue returns the time from now until the waiting calls are looked at again.
 func (p *pool) untilDue(now time.Time) time.Duration {
 	if d := p.pace() - now.Sub(p.started); d > 0 {
 		return d
@@ -70,13 +71,13 @@ func (p *pool) untilDue(now time.Time) time.Duration {
 	return p.pace()
 }
 
-// wanted returns how many connections stay open, so that calls which come at once need not wait for
-// each other's replies.
+// wanted returns how many connections stay open, so that calls that come at the same time need not wait
+// for each other's replies.
 func (p *pool) wanted() int { return min(p.most, p.kept+int(p.roundTrip/spareEvery)) }
 
-// grows reports whether one more connection is to be made, given that something is to be sent.
-// There are never more in the making than there are connections, so that a server that is slow for
-// a moment is not asked for many.
+// grows reports whether one more connection is to be made at now. It lets at most as many connections
+// be in the making as are open, or one if none is open, so that a server that is slow for a moment does
+// not get many.
 func (p *pool) grows(now time.Time) bool {
 	switch making := p.workers - p.linked; {
 	case p.workers >= p.most || making > 0 && making >= p.linked:
@@ -95,7 +96,8 @@ func (p *pool) start(now time.Time) {
 	p.leastFree = min(p.leastFree, p.free)
 }
 
-// end notes that one ends whose reply took so long, or 0 if there was no reply.
+// end notes that a pipeline or a probe ends. Its reply took the time took, which is 0 if there was no
+// reply.
 func (p *pool) end(took time.Duration) {
 	p.out--
 	p.observe(took)
@@ -110,7 +112,8 @@ func (p *pool) observe(took time.Duration) {
 	}
 }
 
-// dismisses reports whether a free connection that was made at that time is to be closed.
+// dismisses reports whether a free connection that was made at the time made is to be closed. It counts
+// the surplus connections down.
 func (p *pool) dismisses(made time.Time) bool {
 	surplus := p.excess > 0 && p.linked > p.wanted()
 	if surplus {
@@ -119,7 +122,8 @@ func (p *pool) dismisses(made time.Time) bool {
 	return surplus || made.Before(p.renewed)
 }
 
-// shrink finds out from time to time how many connections were not needed, and returns how many.
+// shrink returns how many connections are to be closed because they were not needed since it looked
+// last. It returns 0 if it has looked less than surplusFor before now.
 func (p *pool) shrink(now time.Time) (excess int) {
 	if now.Sub(p.checked) < surplusFor {
 		return 0

@@ -8,14 +8,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestPoolStarts has a pool of 2 to 16 connections. One more pipeline starts after some time.
+// TestPoolStarts has a pool of 2 to 16 connections, and checks after what time one more pipeline may
+// start.
 func TestPoolStarts(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		name      string
 		out       int
 		roundTrip time.Duration
-		want      time.Duration // after the newest pipeline
+		want      time.Duration // after how long, from the newest pipeline, the next may start
 	}{
 		{"none is under way", 0, 140 * ms, 0},
 		{"one is under way", 1, 140 * ms, 0},
@@ -42,13 +43,13 @@ func TestPoolStarts(t *testing.T) {
 	}
 }
 
-// TestPoolGrows has something to be sent, with connections in these states.
+// TestPoolGrows checks whether a pool makes one more connection when something is to be sent.
 func TestPoolGrows(t *testing.T) {
 	now := time.Now()
 	for _, test := range []struct {
 		name                       string
 		workers, linked, free, out int
-		started, refused           time.Duration // before now; no refused: it has taken the newest
+		started, refused           time.Duration // before now; refused is 0 if none was refused since
 		want                       bool
 	}{
 		{"none", 0, 0, 0, 0, time.Hour, 0, true},
@@ -127,8 +128,8 @@ func TestPoolShrinks(t *testing.T) {
 	}
 }
 
-// TestRefusedConnections has a primary that takes no more connections than there are. Calls go on
-// over those.
+// TestRefusedConnections has a primary that refuses further connections. Calls go on over those that
+// are open.
 func TestRefusedConnections(t *testing.T) {
 	s := redistest.NewServer(t)
 	p := redistest.NewProxy(t, s.Addr)

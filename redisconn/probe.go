@@ -14,12 +14,12 @@ var (
 
 // A probe finds out whether a primary answers.
 type probe struct {
-	thorough bool       // it must also say that it is a primary and that its cluster is up
-	result   chan error // has room for one
+	thorough bool       // the server must also say that it is a primary and that its cluster is up
+	result   chan error // has room for one result
 }
 
-// answerProbe probes the primary for the watcher, or leaves that to another worker if the server
-// had closed the connection.
+// answerProbe probes the primary for the watcher. If the server had closed the connection, it leaves
+// the probe to another worker.
 func (w *worker) answerProbe(p *probe) {
 	err := w.ask(p.thorough)
 	if !errors.Is(err, errNotSent) {
@@ -34,15 +34,15 @@ func (w *worker) answerProbe(p *probe) {
 	}
 }
 
-// ask probes the primary. It fails unless that answers in time. A thorough probe also fails if the
-// server says that it is no primary or that its cluster is down.
+// ask probes the primary. It fails unless the primary answers in time. A thorough probe also fails if
+// the server says that it is a replica or that its cluster is down.
 func (w *worker) ask(thorough bool) error {
 	ctx := context.Background()
 	ping := redis.NewStatusCmd(ctx, "ping")
 	role := redis.NewStringCmd(ctx, "info", "replication")
 	cluster := redis.NewStringCmd(ctx, "cluster", "info")
 	cmds := []redis.Cmder{ping}
-	if thorough && w.link.process != "" { // else the user may not be allowed to
+	if thorough && w.link.process != "" { // without it, the user may not be allowed to ask for INFO
 		cmds = append(cmds, role)
 	}
 	if thorough && w.client.options.Mode == Cluster {

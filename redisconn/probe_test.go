@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestProbeOfReplica has a server that gets no calls say that it is a replica. Each probe finds it
-// over a new connection, because its address may lead to another server.
+// TestProbeOfReplica has a server that gets no calls say that it is a replica. Each probe is sent over
+// a new connection, because the address may lead to another server by then.
 func TestProbeOfReplica(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	f.answerTo("info", bulk("run_id:"+f.addr+"\r\nrole:slave\r\n"))
@@ -39,8 +39,8 @@ func TestProbeOfClusterDown(t *testing.T) {
 	ready(t, c, "k")
 }
 
-// TestProbeAfterClosedConnection has a server close the connections of an idle client, as `timeout`
-// has it do. That is no failure.
+// TestProbeAfterClosedConnection has a server close the connections of an idle client, as Redis does if
+// its setting timeout is set. That is no failure.
 func TestProbeAfterClosedConnection(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience, Breaker: BreakerOptions{Failures: 3, ProbeEvery: time.Hour}})
@@ -50,15 +50,15 @@ func TestProbeAfterClosedConnection(t *testing.T) {
 		f.closeAll()
 		until(t, "a new connection", func() bool { return f.sent("hello") > connections })
 		probes := f.sent("ping")
-		until(t, "a probe over it", func() bool { return f.sent("ping") > probes }) // it is not closed as it is made
+		until(t, "a probe over it", func() bool { return f.sent("ping") > probes }) // its login is over then
 	}
 	if b := c.Primaries()[0]; b.State != Closed {
 		t.Errorf("the breaker of a server that closes idle connections is %v: %v", b.State, b.Err)
 	}
 }
 
-// TestProbeAfterFailedProbe has one probe of an idle client fail. The next one finds the primary
-// before that counts as silent.
+// TestProbeAfterFailedProbe has one probe of an idle client fail. The next probe finds the primary
+// before the primary counts as silent.
 func TestProbeAfterFailedProbe(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: time.Second, PoolSize: 1, Breaker: BreakerOptions{ProbeEvery: time.Hour}})

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxPending is how many calls a queue holds.
+	// maxPending is how many calls a queue holds at most.
 	maxPending = 16384
 
 	// maxBatch is how many calls one pipeline carries: enough to make the cost of the pipeline
@@ -20,7 +20,7 @@ const (
 // A queue holds the calls to one primary until one of its workers sends them.
 type queue struct {
 	addr string
-	hire func() // starts a worker; nil if the queue has none
+	hire func() // starts a worker; nil if the queue has no workers
 	health
 
 	ctx context.Context // ends with the queue, and its connections with it
@@ -29,7 +29,7 @@ type queue struct {
 	mu       sync.Mutex
 	ready    sync.Cond   // workers with a free connection wait for it: see next
 	calls    list.List   // of *pending, in the order of their arrival
-	wanted   *probe      // by the watcher; nil if there is none
+	wanted   *probe      // the probe that the watcher wants; nil if it wants none
 	timer    *time.Timer // looks at the calls again when the next pipeline is due
 	armed    bool        // the timer runs
 	ended    bool
@@ -37,12 +37,12 @@ type queue struct {
 	pool     pool
 	shortage shortage
 	identity identity
-	known    *knownScripts // by the process of the server that was connected to last; nil if no server was
+	known    *knownScripts // the scripts of the newest server process; nil before the first connection
 
-	successor atomic.Pointer[string] // the address of the primary that has taken over its slots; nil if no other has
+	successor atomic.Pointer[string] // the address of the primary that has taken over its slots; nil if no primary has
 
-	// roleDoubts counts the replies of a server that is not, or no longer, the primary. It may have
-	// another incarnation when it is primary again.
+	// roleDoubts counts the replies by which the server said that it is not, or no longer, the primary.
+	// When the server is primary again, it may have another incarnation.
 	roleDoubts atomic.Uint64
 
 	// flushes counts how often the server has forgotten scripts that it had loaded.
@@ -88,14 +88,15 @@ func (q *queue) pushLocked(p *pending) {
 	}
 }
 
-// remove makes the room of p, whose caller has left, available to others.
+// remove takes p, whose caller has left, out of the queue, so that another call has room.
 func (q *queue) remove(p *pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.calls.Remove(p.element) // does nothing when it was taken out meanwhile
 }
 
-// take is takeLocked, and answers the calls that are late.
+// take takes out the oldest calls and returns at most maxBatch of them. It answers those that it is too
+// late to send.
 func (q *queue) take() []*pending {
 	q.mu.Lock()
 	batch, late := q.takeLocked(nil)
@@ -104,8 +105,8 @@ func (q *queue) take() []*pending {
 	return batch
 }
 
-// takeLocked takes out the oldest calls and appends at most maxBatch of them to batch. late are
-// those that it is too late to send.
+// takeLocked takes out the oldest calls and appends at most maxBatch of them to batch. late are calls
+// that it took out too, but that it is too late to send.
 func (q *queue) takeLocked(batch []*pending) (_, late []*pending) {
 	now := time.Now()
 	if q.calls.Len() > 0 {
@@ -167,8 +168,8 @@ func (q *queue) advanceLocked(now time.Time) {
 	}
 }
 
-// regrowLocked has the next of the connections made that are wanted, unless the primary cannot be
-// reached.
+// regrowLocked has another connection made if one is wanted. It does nothing while no connection is
+// open, because the primary may be out of reach.
 func (q *queue) regrowLocked(now time.Time) {
 	if q.pool.linked > 0 {
 		q.growLocked(now)
@@ -191,8 +192,8 @@ func (q *queue) tick() {
 	q.advanceLocked(time.Now())
 }
 
-// reconnect closes all connections as soon as they are free. The network may have lost them, and
-// then a probe over one of them would find nothing else.
+// reconnect closes all connections as soon as they are free. The network may have lost them. A probe
+// over a lost connection would fail even if the primary answers again.
 func (q *queue) reconnect() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

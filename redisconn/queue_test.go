@@ -89,7 +89,8 @@ func TestTakeAnswersWithoutLock(t *testing.T) {
 	}
 }
 
-// TestFullQueue checks that callers that leave make room at once, and keep no memory.
+// TestFullQueue checks that the calls of callers that leave make room at once and are not kept in
+// memory.
 func TestFullQueue(t *testing.T) {
 	q := newTestQueue(t)
 	var calls []*pending
@@ -186,7 +187,7 @@ func TestFreeConnectionsEnd(t *testing.T) {
 			}
 			synctest.Wait()
 			time.Sleep(surplusFor)
-			q.shrink(time.Now()) // looks from here on
+			q.shrink(time.Now()) // counts free connections from here on
 			time.Sleep(surplusFor)
 			synctest.Wait()
 			if n := ended.Load(); n != 0 {
@@ -204,7 +205,7 @@ func TestFreeConnectionsEnd(t *testing.T) {
 }
 
 // TestLeaveWhileTaken has callers leave while workers take calls, answer some and queue the others
-// again. Each call is either answered or abandoned, and none stays in the queue.
+// again. Each call is either answered or abandoned, and no call stays in the queue.
 func TestLeaveWhileTaken(t *testing.T) {
 	q := newTestQueue(t)
 	const callers, each = 8, 2000

@@ -23,18 +23,19 @@ const (
 	// 1001 for the finest sub-windows.
 	maxArray = 1 << 16
 
-	// maxDepth is how deep arrays are nested. CLUSTER SLOTS needs four: ranges, a range, a node,
-	// its metadata.
+	// maxDepth is how deep arrays may be nested. CLUSTER SLOTS needs four levels: ranges, a range, a
+	// node, its metadata.
 	maxDepth = 4
 
-	// numberBits is the size of the largest number. It is far below the overflow of an int64.
+	// numberBits is how many bits a number may have. Such numbers are far below the overflow of an
+	// int64.
 	numberBits = 60
 )
 
-// Bounds limit how many bytes a server may send.
+// bounds limit how many bytes a server may send.
 type bounds struct {
-	reply    int // in one reply
-	pipeline int // in all replies to one pipeline
+	reply    int // most bytes in one reply
+	pipeline int // most bytes in all replies to one pipeline
 }
 
 var (
@@ -52,14 +53,14 @@ var (
 type boundedConn struct {
 	net.Conn
 	scanner scanner
-	err     error // that ended the connection
+	err     error // the error that ended the connection
 
 	unread  bool               // something was written since the last read
 	sent    time.Time          // when the newest commands were written
-	written func(at time.Time) // is called then; may be nil
+	written func(at time.Time) // is called when they are written; may be nil
 }
 
-// begin starts a new pipeline, of which written hears when it is written.
+// begin starts a new pipeline. written, if it is not nil, is called when the pipeline is written.
 func (c *boundedConn) begin(written func(at time.Time)) {
 	c.scanner.begin()
 	c.written = written
@@ -90,9 +91,10 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forPool returns c as go-redis needs it: its pool notices that the server has closed a connection
-// only if that is a [syscall.Conn]. With TLS that is the connection below. Between two pipelines
-// nothing but the end of the connection arrives there.
+// forPool returns c as a [syscall.Conn], if the connection below is one. Only through a [syscall.Conn]
+// does the pool of go-redis notice that the server has closed the connection. With TLS, the pool looks
+// at the TCP connection below: between two pipelines, nothing but the end of the connection arrives
+// there.
 func (c *boundedConn) forPool() net.Conn {
 	below := c.Conn
 	if encrypted, ok := below.(*tls.Conn); ok {
@@ -116,12 +118,12 @@ func (c *boundedConn) forPool() net.Conn {
 type scanner struct {
 	bounds bounds
 
-	pipeline int           // bytes of the pipeline so far
+	pipeline int           // bytes of the replies to the pipeline so far
 	reply    int           // bytes of the reply so far
 	line     []byte        // the line so far
 	body     int           // bytes of the string that are still to come, its CRLF included
 	arrays   [maxDepth]int // elements that are still to come, outermost first
-	depth    int           // arrays that are open
+	depth    int           // number of arrays that are open
 }
 
 // begin starts a new pipeline. All replies to the one before have been read.
@@ -227,7 +229,7 @@ func (s *scanner) endLine() error {
 	return nil
 }
 
-// endElement notes that an element is complete, and with it the arrays whose last one it is.
+// endElement notes that an element is complete, and so is each array whose last element it is.
 func (s *scanner) endElement() {
 	for s.depth > 0 {
 		if s.arrays[s.depth-1]--; s.arrays[s.depth-1] > 0 {

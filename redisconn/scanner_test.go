@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// small are bounds that short replies reach.
+// small are bounds that replies of a test can exceed.
 var small = bounds{reply: 100_000, pipeline: 200_000}
 
 func TestScanner(t *testing.T) {
@@ -75,8 +75,8 @@ func scanInPieces(p []byte, size int) (err error) {
 	return err
 }
 
-// FuzzScanner checks that the sizes of the pieces make no difference, and that the scanner's state
-// stays within bounds.
+// FuzzScanner checks that the result does not depend on the sizes of the pieces that are scanned, and
+// that the scanner's state stays within bounds.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range hostileReplies {
 		f.Add([]byte(seed), 3)

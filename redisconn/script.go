@@ -11,9 +11,9 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// A Script is the source of a Lua script. It is sent as its digest. Calls to a server that may not
-// know it yet are preceded by the source, in the same pipeline: a call that Redis refused because it
-// lacks the script would take twice as long, and be too late for its caller.
+// A Script is a Lua script. A call sends only its digest. If the server may not know the script yet,
+// the source precedes the call in the same pipeline. Without that, Redis would refuse the call, and the
+// second round trip would be too late for its caller.
 type Script struct{ source, digest string }
 
 // NewScript returns the script with this source.
@@ -22,16 +22,16 @@ func NewScript(source string) *Script {
 	return &Script{source, hex.EncodeToString(sum[:])}
 }
 
-// load returns the command that has a server know s.
+// load returns the command that loads s into a server.
 func (s *Script) load() *redis.StringCmd {
 	return redis.NewStringCmd(context.Background(), "script", "load", s.source)
 }
 
-// mostScripts is how many scripts a new server is sent at once, before the first call.
+// mostScripts is how many scripts at most are sent to a new server before the first call.
 const mostScripts = 64
 
-// usedScripts are the scripts of the calls of a client, as far as they are sent to a new server: it
-// takes long to send all of them, over a connection that is new too.
+// usedScripts are the first mostScripts scripts that calls of a client have used. A new server gets
+// them before the first call. More scripts would take too long over a connection that is new too.
 type usedScripts struct {
 	mu   sync.Mutex
 	list []*Script
@@ -56,11 +56,11 @@ func (u *usedScripts) all() []*Script {
 // knownScripts are the scripts that a process of a server has loaded. It loses them only by SCRIPT
 // FLUSH.
 type knownScripts struct {
-	process string // its run_id; empty: unknown, and then they are those of one connection
+	process string // its run_id; empty if unknown: then the scripts are those that one connection has loaded
 
 	mu      sync.Mutex
 	known   map[*Script]bool
-	flushes uint64 // of the queue, when they were loaded
+	flushes uint64 // the flushes of the queue when the scripts were loaded
 }
 
 // lacking returns the scripts of batch that the server may not know, given the flushes of the queue.
@@ -75,7 +75,7 @@ func (k *knownScripts) lacking(batch []*pending, flushes uint64) (scripts []*Scr
 	return scripts
 }
 
-// note notes that the server knows a script that it was sent when the queue had these flushes.
+// note notes that the server knows a script. flushes are those of the queue when the script was sent.
 func (k *knownScripts) note(script *Script, flushes uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,9 +87,9 @@ func (k *knownScripts) note(script *Script, flushes uint64) {
 	}
 }
 
-// loadScripts has the server of a link that was made at that time know the scripts that calls have
-// used, unless another link has seen to that. It fails if the link does. When the server is another
-// process than before, the links to that one are of no use any more.
+// loadScripts loads the scripts that calls have used into the server of l, unless the same process has
+// got them over another link. It fails if l fails. made is when l was made. If the server is another
+// process than before, links that were made earlier are closed, because they lead to the old process.
 func (w *worker) loadScripts(l *link, made time.Time) error {
 	w.mu.Lock()
 	known := w.known

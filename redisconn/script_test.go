@@ -26,11 +26,11 @@ func roundTrips(t *testing.T, c *Client, key string, script *Script) (written in
 	return written
 }
 
-// TestFirstCallOfScript has scripts that Redis does not know: after a start, after a restart, and at
-// a primary to which a slot has moved. Only SCRIPT FLUSH takes a client by surprise, and once.
+// TestFirstCallOfScript calls a script that Redis does not know, for example after a restart. Only
+// after SCRIPT FLUSH is a call written twice, and then only the first call.
 func TestFirstCallOfScript(t *testing.T) {
 	s := redistest.NewServer(t)
-	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1}) // another connection would know nothing that was lost
+	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1}) // another one would not notice the loss
 	ready(t, c, "k")
 	n := 0
 	fresh := func() *Script { n++; return NewScript("return " + strings.Repeat(" ", n) + "1") }
@@ -63,8 +63,8 @@ func TestFirstCallOfScript(t *testing.T) {
 	}
 }
 
-// TestScriptsAreLoadedAfterRestart has Redis restart. It knows the scripts of earlier calls before
-// the first call reaches it, over any connection.
+// TestScriptsAreLoadedAfterRestart has Redis restart. Redis knows the scripts of earlier calls before
+// the first call reaches it over any connection.
 func TestScriptsAreLoadedAfterRestart(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}})
@@ -91,7 +91,7 @@ func TestFirstCallAtPrimaries(t *testing.T) {
 	}
 }
 
-// TestScriptNeverKnown checks that a call is not sent for ever.
+// TestScriptNeverKnown checks that a call is not sent again for ever if Redis never knows its script.
 func TestScriptNeverKnown(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-" + noSuchScript + "\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})

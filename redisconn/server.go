@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	// inspectEvery is the time between two questions for a Server. They go with the question for the
-	// incarnation, so a user who may not ask for INFO is not asked.
+	// inspectEvery is the time between two questions for a Server. They go with the questions for the
+	// incarnation, and so are not sent if the Redis user may not ask for INFO.
 	inspectEvery = 15 * time.Second
 
-	// inspectedFor is how long the answer is shown.
+	// inspectedFor is how long Primaries returns an answer.
 	inspectedFor = 4 * inspectEvery
 )
 
-// inspected are the sections of INFO that say what a Server is.
+// inspected is the command INFO with the sections from which a Server is read.
 var inspected = []any{"info", "replication", "memory", "stats", "keyspace"}
 
 // A Server is what a primary says about itself in INFO.
 type Server struct {
-	Memory, MaxMemory int64  // in bytes; MaxMemory is 0 if there is no limit
-	Keys              int64  // in all of its databases
-	Commands          uint64 // that it has executed since it started, those of scripts too
-	Evicted           uint64 // keys that were removed since then because its memory was full
+	Memory, MaxMemory int64  // bytes used, and the limit; MaxMemory is 0 if there is no limit
+	Keys              int64  // number of keys in all of its databases
+	Commands          uint64 // number of commands executed since the server started, those of scripts too
+	Evicted           uint64 // number of keys removed since the server started because its memory was full
 
-	Replicas int   // that are connected
-	Lag      int64 // bytes that the replica lacks that is furthest behind; 0 without replicas
+	Replicas int   // number of replicas that are connected
+	Lag      int64 // bytes that the slowest replica has not received yet; 0 without replicas
 
-	at time.Time // when it was asked
+	at time.Time // when the primary was asked
 }
 
 // parseServer returns what INFO says, and false if it does not say how much memory is used.
@@ -64,14 +64,14 @@ func parseServer(info string, at time.Time) (s Server, ok bool) {
 	return s, ok
 }
 
-// numbered reports whether a name is a prefix and a number.
+// numbered reports whether name is prefix followed by a number.
 func numbered(name, prefix string) bool {
 	number, found := strings.CutPrefix(name, prefix)
 	_, err := strconv.ParseUint(number, 10, 32)
 	return found && err == nil
 }
 
-// infoPart returns a number of a value such as "keys=2,expires=1".
+// infoPart returns the number called name in a value such as "keys=2,expires=1".
 func infoPart(value, name string) (number int64) {
 	for part := range strings.SplitSeq(value, ",") {
 		if text, found := strings.CutPrefix(part, name+"="); found {
@@ -84,7 +84,7 @@ func infoPart(value, name string) (number int64) {
 // A Primary is what a client knows of a primary.
 type Primary struct {
 	Breaker
-	Errors [ErrorKinds]uint64 // by kind
+	Errors [ErrorKinds]uint64 // number of errors by kind
 	Server *Server            // nil if it has not said lately what it is
 }
 

@@ -34,13 +34,13 @@ func TestServerOfPrimary(t *testing.T) {
 	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName})
 	ready(t, c, "k")
 	until(t, "what the primary says", func() bool { return c.Primaries()[0].Server != nil })
-	got := c.Primaries()[0].Server // asked before the call, or after it
+	got := c.Primaries()[0].Server // the primary was asked before the call, or after it
 	if got.Memory < 100_000 || got.Commands == 0 || got.Keys != 1 && got.Keys != 2 || got.Replicas != 1 || got.Lag > 100_000 {
 		t.Errorf("the primary says %+v, want one key or two, and a replica", got)
 	}
 }
 
-// A user who may not ask for INFO is not asked, and is served as all others are.
+// If the user may not ask for INFO, the client does not ask again, and serves calls as usual.
 func TestServerMayNotBeAsked(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewServer(t, "user limiter on >s3cret ~* +@all -info")

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Settings are those of a server that decide what it loses.
+// Settings are the settings of a Redis server that decide which data it may lose.
 type Settings struct {
 	// AppendOnly reports that the server writes each change to a file. Without that, it keeps
 	// snapshots at best.
@@ -16,7 +16,7 @@ type Settings struct {
 	Eviction string
 }
 
-// Settings reads those of the primary of the key. The Redis user needs INFO.
+// Settings reads the settings of the primary of the key. The Redis user needs INFO.
 func (c *Conn) Settings(ctx context.Context) (s Settings, err error) {
 	select {
 	case c.turn <- struct{}{}:

@@ -12,18 +12,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Arrivals are calls of Do that arrive at a steady rate, each on a key of its own.
+// arrivals are the results of calls of Do that arrive at a steady rate, each with a key of its own.
 type arrivals struct {
 	mu      sync.Mutex
 	unsent  int             // calls that could not be written in time
 	late    int             // calls that were written, and not answered in time
 	failed  int             // calls with another error
-	writes  []time.Duration // from the call of Do to the write
-	replies []time.Duration // from the write to the answer
-	total   []time.Duration // that Do took
+	writes  []time.Duration // times from the call of Do to the write
+	replies []time.Duration // times from the write to the answer
+	total   []time.Duration // how long Do took
 }
 
-// arrive makes n calls at this rate per second, and returns when all are done.
+// arrive makes n calls, rate per second, and returns when all are done.
 func arrive(t testing.TB, c *Client, rate, n int, key func(i int) string) *arrivals {
 	a := new(arrivals)
 	var calls sync.WaitGroup
@@ -33,7 +33,7 @@ func arrive(t testing.TB, c *Client, rate, n int, key func(i int) string) *arriv
 		<-tick.C
 		calls.Go(func() {
 			began := time.Now()
-			var wrote atomic.Int64 // it may be written after Do has returned
+			var wrote atomic.Int64 // the call may be written after Do has returned
 			call := &Call{Script: count, Keys: []string{key(i)}, Args: []any{1}}
 			call.Written = func() { wrote.Store(int64(time.Since(began))) }
 			c.Do(t.Context(), call)
@@ -79,8 +79,9 @@ func freshKeys(t testing.TB) func(i int) string {
 	return func(i int) string { return fmt.Sprint(t.Name(), i) }
 }
 
-// slowTimeout is the timeout where replies are late: longer than the default, so that a machine that
-// is busy with other tests is not late itself. The ratio of the delays to it is what counts.
+// slowTimeout is the timeout of tests with late replies. It is longer than the default, so that a
+// machine that is busy with other tests is not late itself. Only the ratio of the delays to the timeout
+// counts.
 const slowTimeout = 200 * time.Millisecond
 
 // reference asks a server directly, at a steady rate per second, until stop is called. It returns how long
@@ -117,13 +118,13 @@ func above(took []time.Duration, limit time.Duration) (n int) {
 }
 
 // TestSlowReplies has replies that are late, but within the timeout. Calls are answered, and do not
-// wait for the replies of those before them. The few exceptions are for a machine that stands still
-// at times, as a reference tells; BenchmarkSlowReplies measures.
+// wait for the replies of those before them. The test allows for a few exceptions, because a machine
+// may stand still at times, as a reference tells. BenchmarkSlowReplies measures exactly.
 func TestSlowReplies(t *testing.T) {
 	s := redistest.Shared(t)
 	for _, test := range []struct {
-		least, most time.Duration // by which replies are late
-		rate        int           // of calls per second
+		least, most time.Duration // by how much replies are late
+		rate        int           // calls per second
 	}{
 		{0, 0, 300},
 		{slowTimeout / 2, slowTimeout / 2, 75},
@@ -272,8 +273,8 @@ func TestSurplusConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestCallsAtOnce has calls arrive at once while replies are late. They are written over free
-// connections, without waiting for the replies to each other.
+// TestCallsAtOnce has calls arrive at the same time while replies are late. The calls are written over
+// free connections, without waiting for each other's replies.
 func TestCallsAtOnce(t *testing.T) {
 	p := redistest.NewProxy(t, redistest.Shared(t).Addr)
 	c := open(t, Options{Addresses: []string{p.Addr}, Timeout: slowTimeout, Breaker: staysClosed})
@@ -281,7 +282,7 @@ func TestCallsAtOnce(t *testing.T) {
 	p.Delay(slowTimeout / 2)
 	key := freshKeys(t)
 	arrive(t, c, 75, 75, key) // connections are made meanwhile
-	var last []time.Duration  // until the last call was written
+	var last []time.Duration  // times until the last call of a round was written
 	for round := range 3 {
 		<-time.After(slowTimeout)
 		began := time.Now()
@@ -292,7 +293,7 @@ func TestCallsAtOnce(t *testing.T) {
 			call := &Call{Script: count, Keys: []string{key(-1 - 5*round - i)}, Args: []any{1}, Written: sync.OnceFunc(written.Done)}
 			if calls = append(calls, call); i < 2 {
 				c.Send(call)
-				<-time.After(time.Millisecond) // so that it does not go with the others
+				<-time.After(time.Millisecond) // so that it is not written in one pipeline with the others
 			}
 		}
 		c.Send(calls[2:]...)

@@ -14,15 +14,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestReplyToStalledProcess stops this process when it has written a call, and has it go on when the
-// reply has long arrived and, mostly, the time to wait has passed. The reply counts. On a busy
-// machine Redis, too, may take some of that time.
+// TestReplyToStalledProcess stops this process when it has written a call. The process goes on when the
+// reply has long arrived and, in most cases, the time to wait has passed. The reply counts. On a busy
+// machine, Redis too may take some of that time.
 func TestReplyToStalledProcess(t *testing.T) {
 	c := New(Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: 250 * time.Millisecond})
 	self := os.Getpid()
 	goOn := exec.Command("sh", "-c", fmt.Sprintf("while sleep 0.6; do kill -CONT %d || exit; done", self))
-	// The shell ends with this process and not with this test, so that it goes on whatever becomes of
-	// the test.
+	// The shell ends with this process and not with this test, so that the process goes on whatever
+	// becomes of the test.
 	if err := goOn.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +42,9 @@ func TestReplyToStalledProcess(t *testing.T) {
 	}
 }
 
-// stallProcess stops this process and returns when it goes on. The signal is for the thread of its
-// caller, which gets it before it returns from the kernel. A signal for the whole process may go to
-// another thread, so that the process stops some time later, before the next call is written.
+// stallProcess stops this process and returns when it goes on. It sends the signal to its own thread,
+// which gets the signal before it returns from the kernel. A signal to the whole process may reach
+// another thread, and then the process stops some time later.
 func stallProcess() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -25,14 +25,15 @@ func startCalls(c *Client, key string, n int) *started {
 		s.calls[i] = &Call{Script: count, Keys: []string{key}, Args: []any{i}}
 		c.Start(s.calls[i], func() {
 			s.done[i].Add(1)
-			s.open.Done() // which panics when it is called too often
+			s.open.Done() // panics when it is called too often
 		})
 	}
 	return s
 }
 
-// occupy starts calls of the script count on key until each connection has one under way. There is
-// one connection, unless the first replies took long. The primary must be settled, and paused.
+// occupy starts calls of the script count on key until each connection has one under way. There is one
+// connection, unless the first replies took long. The caller must have waited for settled, and paused
+// the primary.
 func occupy(t *testing.T, c *Client, key string) (all []*started) {
 	t.Helper()
 	q := c.table.Load().queues[0]
@@ -122,8 +123,8 @@ func TestStartWithinDone(t *testing.T) {
 	until(t, "the effect of 50 calls", func() bool { return s.Client().HLen(t.Context(), "chain").Val() == 50 })
 }
 
-// TestStartToHangingPrimary has calls written over all connections, which hang, and others queue
-// behind them until it is too late to send these.
+// TestStartToHangingPrimary has calls written over all connections, which hang. Other calls are queued
+// behind them, and are never sent.
 func TestStartToHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})

@@ -46,7 +46,7 @@ type table struct {
 	slots  [slotCount]*queue // nil where no primary is known
 }
 
-// Failing reports whether a primary gets no calls, or none is known.
+// Failing reports whether some primary gets no calls, or no primary is known.
 func (c *Client) Failing() bool {
 	all := c.table.Load().queues
 	return len(all) == 0 || slices.ContainsFunc(all, func(q *queue) bool { return !q.breaker.admits() })
@@ -63,8 +63,8 @@ const (
 	// exhaust this process.
 	maxQueues = 2 * maxPrimaries
 
-	// maxStrangers is the most queues of servers that only a redirection names. A server that has
-	// just become a primary is one until the next load, which a MOVED causes.
+	// maxStrangers is the most queues of servers that only redirections name. A server that has just
+	// become a primary is named by redirections only until the next load, which a MOVED causes.
 	maxStrangers = 16
 )
 
@@ -74,9 +74,9 @@ var (
 	errStrangers = errors.New("redisconn: redirections name too many servers: use a cluster whose CLUSTER SLOTS names them")
 )
 
-// use makes v the table in use, unless that needs too many queues. It closes the idle queues of
-// servers that are no longer primaries. A server that is a primary again gets a new queue if its
-// breaker is not closed: why it has opened is past.
+// use puts a table of v in use. It fails if that needs too many queues. It closes the idle queues of
+// servers that are no longer primaries. If a server is a primary again and the breaker of its old queue
+// is not closed, it gets a new queue: what opened the breaker is past.
 func (c *Client) use(v view) error {
 	c.mu.Lock()
 	ended, err := c.useLocked(v)
@@ -125,7 +125,7 @@ func (c *Client) useLocked(v view) (ended []*queue, err error) {
 			t.slots[slot] = c.queues[s.addr]
 		}
 	}
-	for slot := slotCount - 1; slot >= 0; slot-- { // so that the first of its slots is noted last
+	for slot := slotCount - 1; slot >= 0; slot-- { // so that the first slot of a primary is noted last
 		if was, is := before.slots[slot], t.slots[slot]; was != nil && is != nil && was != is {
 			was.successor.Store(&is.addr)
 		}

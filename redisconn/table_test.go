@@ -20,8 +20,8 @@ func TestSlotOf(t *testing.T) {
 	}
 }
 
-// TestSlotsWithoutPrimary checks that the calls of the other slots go on, and that a call without a
-// primary has the primaries looked up.
+// TestSlotsWithoutPrimary has slots without a primary. The calls of the other slots go on, and a call
+// without a primary has the primaries looked up.
 func TestSlotsWithoutPrimary(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
@@ -40,8 +40,8 @@ func TestSlotsWithoutPrimary(t *testing.T) {
 	}
 }
 
-// TestIdleQueueOfFormerPrimaryEnds has a server lose and regain its role. Its queue ends when it
-// has been idle, and is made again when it is needed.
+// TestIdleQueueOfFormerPrimaryEnds has a server lose and regain its role. Its queue ends when the queue
+// has been idle, and a new one is made when it is needed.
 func TestIdleQueueOfFormerPrimaryEnds(t *testing.T) {
 	one := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	two := newFake(t, nil, func([]string) string { return ":2\r\n" })
@@ -102,7 +102,7 @@ func TestPrimaryAgainStartsWithClosedBreaker(t *testing.T) {
 	var caller sync.WaitGroup
 	caller.Go(func() { call = do(t, c, count, "foo", 1) })
 	<-redirected
-	<-redirected // it was tried again
+	<-redirected // the call was tried again
 	c.use(viewOf(one))
 	caller.Wait()
 	if call.Err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// failingEvery is the time between two loads while a primary fails or is silent, and the least
-	// time between any two.
+	// failingEvery is the time between two loads while a primary fails or none is known, and the least
+	// time between any two loads.
 	failingEvery = 250 * time.Millisecond
 
 	// answerWithin is how long a load waits for the slower nodes.
@@ -27,7 +27,7 @@ type topology struct {
 	every  time.Duration // between two loads while all is well
 	login  login
 	ask    func(l *link, addr string) (view, error) // asks one node; nil if there is nothing to find out
-	woken  chan struct{}                            // has room for one
+	woken  chan struct{}                            // has room for one call of wake
 
 	// The following fields belong to the goroutine of run.
 	peers   map[string]*peer // by address
@@ -99,8 +99,8 @@ func (t *topology) run() {
 	}
 }
 
-// report notes the result of a load at now, and calls OnLookup if loads have failed for long, or do
-// no more.
+// report notes the result of a load at now. It calls OnLookup if loads have failed for lookupPatience,
+// or if they succeed again after that.
 func (t *topology) report(err error, now time.Time) {
 	c := t.client
 	switch {
@@ -117,8 +117,8 @@ func (t *topology) report(err error, now time.Time) {
 	}
 }
 
-// LookupErr returns why the primaries cannot be looked up, and a failover would not be noticed; nil:
-// they can. See Options.OnLookup.
+// LookupErr returns why the primaries cannot be looked up, so that a failover would not be noticed. It
+// returns nil if they can be looked up. See Options.OnLookup.
 func (c *Client) LookupErr() error {
 	if err := c.lookup.Load(); err != nil {
 		return *err
@@ -150,7 +150,8 @@ func (t *topology) await(pause <-chan time.Time) {
 	}
 }
 
-// load asks all peers that have answered the last load, and returns the newest view.
+// load asks all peers, except those that have not yet answered an earlier load, and returns the newest
+// view.
 func (t *topology) load() (newest view, err error) {
 	asked, answers := 0, make(chan answer, len(t.peers)) // late answers do not block
 	for addr, p := range t.peers {
@@ -213,7 +214,8 @@ func (t *topology) askPeer(addr string, p *peer) (v view, err error) {
 	}
 }
 
-// know makes the peers those at the configured addresses, and nodes.
+// know makes the configured addresses and nodes the addresses of the peers. A peer that is just being
+// asked stays.
 func (t *topology) know(nodes []string) {
 	known := make(map[string]bool)
 	for _, addr := range slices.Concat(t.client.options.Addresses, nodes) {

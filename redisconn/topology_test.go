@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// clusterNode returns the replies of a node that knows these primaries, which share the slots
+// clusterNode returns the replies of a node. It knows the given primaries, which share the slots
 // evenly.
 func clusterNode(epoch, own int, primaries ...string) func(command []string) string {
 	return func(command []string) string {
@@ -55,8 +55,8 @@ func TestNewestViewWins(t *testing.T) {
 	}
 }
 
-// TestHangingNodesDoNotDelayLoad has ten nodes that accept connections and never answer. The load
-// waits for all of them at once. The bound is that of a busy machine.
+// TestHangingNodesDoNotDelayLoad has ten nodes that accept connections and never answer. The load waits
+// for all of them at the same time. The test's bound allows for a busy machine.
 func TestHangingNodesDoNotDelayLoad(t *testing.T) {
 	const hanging = 10
 	var addrs []string
@@ -124,8 +124,8 @@ func TestSentinelsDisagree(t *testing.T) {
 	})
 }
 
-// TestLoadsWhileFailing has a client wait for the next load. While no primary is known, or one
-// fails, the pause is all.
+// TestLoadsWhileFailing has a client wait for the next load. While no primary is known or one fails, it
+// waits for failingEvery only.
 func TestLoadsWhileFailing(t *testing.T) {
 	for name, test := range map[string]struct {
 		primary, failing bool

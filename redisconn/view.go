@@ -14,8 +14,9 @@ import (
 
 // A view is what one node knows about all nodes.
 type view struct {
-	// epoch orders the views. A failover raises the first number. The second is the epoch of the
-	// node's own promotion: of two nodes that know of a failover, the new primary is believed.
+	// epoch orders the views: the one with the highest epoch wins. A failover raises the first number.
+	// The second number is the epoch of the node's own promotion. So among the nodes that know of a
+	// failover, the new primary wins.
 	epoch     [2]int64
 	primaries []slots
 	nodes     []string // all that can be asked, replicas too
@@ -28,7 +29,7 @@ type slots struct {
 }
 
 // clusterEvery is the time between two loads of a cluster's slots while all is well. MOVED reports
-// moved slots at once; this finds nodes that came or went.
+// moved slots at once; the loads find nodes that came or went.
 const clusterEvery = 10 * time.Second
 
 // askNode asks a node of a cluster for the slots and their owners.
@@ -80,8 +81,8 @@ func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, 
 	return v, nil
 }
 
-// sentinelEvery is the time between two questions to the Sentinels while all is well. Only they
-// tell of a failover: an old primary that just the Sentinels cannot reach still answers.
+// sentinelEvery is the time between two questions to the Sentinels while all is well. Only they tell of
+// a failover: if just the Sentinels cannot reach the old primary, it still answers calls.
 const sentinelEvery = 500 * time.Millisecond
 
 // askSentinel returns a function that asks a Sentinel for the primary called name.

@@ -7,14 +7,14 @@ type wait struct {
 	client   *Client
 	began    time.Time
 	pendings []pending
-	extended time.Time // the end of the wait that was extended last, as this process was late
+	extended time.Time // what due returned when more extended the wait last
 }
 
 // last returns the end of the wait for a call that is written as late as possible.
 func (w *wait) last() time.Time { return w.began.Add(2 * w.client.options.Timeout) }
 
-// due returns until when the caller waits in a process that is punctual. A call that Redis refused
-// to execute, and that was written again, has one timeout more.
+// due returns the end of the wait in a process that is punctual. The latest end is last, or one timeout
+// after that if a call was written again because Redis had refused to execute it.
 func (w *wait) due() (due time.Time) {
 	last := w.last()
 	for i := range w.pendings {
@@ -36,11 +36,11 @@ func (w *wait) due() (due time.Time) {
 	return due
 }
 
-// more returns how much longer than now the caller waits, if it does.
+// more returns how much longer the caller waits after now. It reports false if the wait is over.
 //
-// What has arrived when the wait ends, and was not read yet, counts: whoever wakes this caller did
-// not look at the network first. So the wait is extended for a moment, and for longer if this
-// process is late: at most by the timeout.
+// An answer that has arrived when the wait ends counts, even if it was not read yet: the timer may wake
+// the caller before anybody has looked at the network. So more extends the wait for a moment, and for
+// longer if this process is late, but at most by the timeout.
 func (w *wait) more(now time.Time) (time.Duration, bool) {
 	due := w.due()
 	switch {

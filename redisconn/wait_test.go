@@ -9,14 +9,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestWait has callers wait with a timeout of 100 ms for calls that are written at some time, or not
-// at all.
+// TestWait checks how long callers wait, with a timeout of 100 ms, for calls that are written at the
+// given times or never.
 func TestWait(t *testing.T) {
 	const ms, never = time.Millisecond, -1
 	for _, test := range []struct {
 		name    string
-		written []time.Duration // after the call of Do, one for each call
-		lag     time.Duration   // of the process, as a watcher has measured it
+		written []time.Duration // when each call is written, from the call of Do on
+		lag     time.Duration   // lag of the process, as a watcher has measured it
 		want    time.Duration
 	}{
 		{"not written", []time.Duration{never}, 0, 101 * ms},

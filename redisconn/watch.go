@@ -14,17 +14,19 @@ const (
 	// which it probes a primary that has answered nothing lately.
 	watchIdle = 100 * time.Millisecond
 
-	// watchBusy is the pause while something waits for the primary, or the breaker is not closed.
+	// watchBusy is the pause of a watcher while something waits for the primary, or while the breaker
+	// is not closed or the newest probe has failed.
 	watchBusy = 25 * time.Millisecond
 
 	// probePause is the time between two probes of a primary that gets no calls, after a good one.
 	probePause = 100 * time.Millisecond
 
-	// silentTimeouts is how many timeouts a primary may be silent.
+	// silentTimeouts is for how many times Options.Timeout a primary may be silent.
 	silentTimeouts = 3
 
-	// lagFactor is how many times as long as this process is late a primary may take in addition.
-	// What waits for a reply goes on after several waits for a processor.
+	// lagFactor is how much more time a primary gets for each unit of time by which this process is
+	// late. It is above 1 because a goroutine that waits for a reply may have to wait for a processor
+	// several times.
 	lagFactor = 4
 
 	// punctual is how late a pause may end in a process that is not late: timers are not exact.
@@ -42,11 +44,11 @@ type watcher struct {
 	*queue
 	client *Client
 
-	open      bool         // the breaker, when the watcher looked last
-	probe     *probe       // under way; nil if there is none
-	again     bool         // the newest probe of a primary that gets calls failed
-	nextProbe time.Time    // while the breaker is open
-	reported  BreakerState // to Options.OnBreaker
+	open      bool         // whether the breaker was open when the watcher looked last
+	probe     *probe       // the probe under way; nil if there is none
+	again     bool         // whether the newest probe of a primary that gets calls failed
+	nextProbe time.Time    // when the next probe is due while the breaker is open
+	reported  BreakerState // the state that Options.OnBreaker was told last
 }
 
 // run watches until the queue ends.
@@ -121,7 +123,7 @@ func (w *watcher) probed(err error) {
 	}
 }
 
-// report calls OnBreaker when the state is another one.
+// report calls OnBreaker if the state of the breaker has changed since the last report.
 func (w *watcher) report() {
 	now := w.status()
 	if now.State == Closed && w.reported == Closed {
@@ -139,8 +141,8 @@ func (w *watcher) report() {
 	}
 }
 
-// count counts the result of a pipeline or a probe. It answers what is queued if that opens the
-// breaker.
+// count counts the result of a pipeline or a probe. If that opens the breaker, it answers all queued
+// calls.
 func (q *queue) count(err error) {
 	q.breaker.count(q.named(err))
 	if !q.breaker.admits() {
@@ -148,13 +150,13 @@ func (q *queue) count(err error) {
 	}
 }
 
-// trip opens the breaker because the primary is gone, and answers what is queued.
+// trip opens the breaker because the primary is gone, and answers all queued calls.
 func (q *queue) trip(err error) {
 	q.breaker.trip(q.named(err))
 	q.failAll(q.breaker.err())
 }
 
-// named returns err, if it is one, with the address of the primary.
+// named returns err with the address of the primary. It returns nil if err is nil.
 func (q *queue) named(err error) error {
 	if err == nil {
 		return nil
@@ -171,19 +173,19 @@ func (q *queue) status() Breaker {
 	return b
 }
 
-// A lag is how late this process is: how much later than asked for it goes on after a pause. What
-// the process does too late looks like a slow primary, and a client may cause it. So a primary gets
+// A lag is how late this process is: by how much a pause of a watcher ends later than asked for. A late
+// process makes its primaries look slow, and clients may cause that by their load. So a primary gets
 // more time while the process is late.
 type lag struct {
 	began   time.Time
 	due     atomic.Int64 // end of the pause under way, in ns since began; 0 if there is none
-	longest atomic.Int64 // in ns, of the newest pauses
+	longest atomic.Int64 // the longest delay of the newest pauses, in ns
 }
 
 // expect begins a pause.
 func (l *lag) expect(end time.Time) { l.due.Store(int64(end.Sub(l.began))) }
 
-// note ends the pause at now. An old one counts for less with each pause.
+// note ends the pause at now. The delay of an old pause counts for an eighth less with each new pause.
 func (l *lag) note(now time.Time) {
 	late := now.Sub(l.began) - time.Duration(l.due.Swap(0))
 	l.longest.Store(max(int64(late), l.longest.Load()*7/8))

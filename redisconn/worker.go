@@ -15,11 +15,11 @@ const (
 	// connectPause is the pause after a failed connect, so that a server that refuses costs little.
 	connectPause = 10 * time.Millisecond
 
-	// retryPause is the pause before a call is sent again that the server was not ready for.
+	// retryPause is the pause before a call is sent again because the server was not ready for it.
 	retryPause = 5 * time.Millisecond
 
-	// maxFlushed is how often a call is sent again because Redis has not known its script. More than
-	// once needs another SCRIPT FLUSH in the same instant.
+	// maxFlushed is how often a call is sent again because Redis has not known its script. A second
+	// time takes another SCRIPT FLUSH in the same instant.
 	maxFlushed = 2
 )
 
@@ -29,18 +29,18 @@ type worker struct {
 	*queue
 	client  *Client
 	link    *link         // nil if it is not connected, or not any more
-	scripts *knownScripts // of the server of link
+	scripts *knownScripts // the scripts that the server of link knows
 	flushed uint64        // the flushes of the queue when the newest pipeline was made
 
 	connected time.Time     // when the link was made
-	took      time.Duration // from the newest write to the reply; 0 if there was no reply
+	took      time.Duration // time from the newest write to the reply; 0 if there was no reply
 }
 
-// A task is what a worker does next: one of these.
+// A task is what a worker does next. One of its fields is set.
 type task struct {
 	batch    []*pending
 	probe    *probe
-	identify bool // another connection has found that the server was not the primary
+	identify bool // ask the server who it is: another connection has found that it was not the primary
 }
 
 // run connects and works until the connection or the queue ends, or the connection is not needed.
@@ -64,7 +64,7 @@ func (w *worker) run() {
 		case todo.probe != nil:
 			w.answerProbe(todo.probe)
 		case todo.identify:
-			_ = w.ask(false) // which disconnects if it fails
+			_ = w.ask(false) // ask disconnects if it fails
 		default:
 			w.send(todo.batch)
 			clear(todo.batch)
@@ -73,7 +73,7 @@ func (w *worker) run() {
 	}
 }
 
-// leave notes that w ends. What waits may need another connection.
+// leave notes that w ends. The calls that wait may need another connection.
 func (w *worker) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +103,8 @@ func (w *worker) next(batch []*pending) (todo task, ok bool) {
 	}
 }
 
-// await is next, except that it may find only calls that it is too late to send.
+// await is next, except that the task is empty if it finds only calls that it is too late to send. late
+// are these calls.
 func (w *worker) await(batch []*pending) (todo task, late []*pending, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,8 +136,8 @@ func (w *worker) await(batch []*pending) (todo task, late []*pending, ok bool) {
 	}
 }
 
-// cannotConnect opens the breaker, unless other workers hold a connection. A primary that only does
-// not answer in time is silent, and that is for the watcher to say.
+// cannotConnect opens the breaker, unless other workers hold a connection or err is a timeout: the
+// watcher decides after how long a primary without answers is silent.
 func (w *worker) cannotConnect(err error) {
 	w.mu.Lock()
 	others := w.pool.linked > 0
@@ -196,7 +197,7 @@ func (w *worker) connect() error {
 	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
 	l, err := connect(w.ctx, w.addr, w.client.login(), info)
 	if err != nil {
-		return fmt.Errorf("no connection: %w", err) // where the error goes, it gets the address
+		return fmt.Errorf("no connection: %w", err) // the caller adds the address
 	}
 	l.process, l.roleDoubts = infoField(info.Val(), "run_id"), doubts
 	w.learn(l, info, began, doubts)
@@ -263,13 +264,14 @@ func (w *worker) send(batch []*pending) {
 		}
 		err = cmp.Or(notReady(calls), slow)
 	}
-	if w.ctx.Err() == nil { // else that is why it failed
+	if w.ctx.Err() == nil { // else the end of the queue is why it failed
 		w.count(err)
 	}
 	w.handle(batch, calls)
 }
 
-// notReady returns the reply of a server that takes no calls for now, if there is one.
+// notReady returns the first error that says that the server takes no calls for now, and nil if there
+// is none.
 func notReady(calls []*redis.Cmd) error {
 	for _, c := range calls {
 		if class, _ := classify(c.Err()); class == unready || class == demoted {
@@ -279,7 +281,7 @@ func notReady(calls []*redis.Cmd) error {
 	return nil
 }
 
-// handle handles the replies to batch.
+// handle answers the calls of batch by their replies, or queues them again.
 func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 	var later, unknownScript []*pending
 	isReplica, cluster := false, w.client.options.Mode == Cluster
@@ -288,14 +290,14 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 		if reply != nil {
 			err = nil // when a connection breaks, go-redis gives its error to all calls, even to answered ones
 		}
-		if w.ctx.Err() == nil { // else that is why the connection broke
+		if w.ctx.Err() == nil { // else the end of the queue is why the connection broke
 			w.errors.note(err)
 		}
 		class, to := classify(err)
 		switch {
 		case class == unknown:
 			if err = fmt.Errorf("redisconn: %s: %w", w.addr, err); w.ctx.Err() != nil {
-				err = ErrClosed // which is why the connection broke
+				err = ErrClosed // Close is why the connection broke
 			}
 			p.answer(nil, err)
 			continue
@@ -306,7 +308,7 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 			p.answer(nil, ErrUnsent)
 		case class == noScript && p.flushed < maxFlushed:
 			p.flushed++
-			p.deadline = p.deadline.Add(w.client.options.Timeout) // that of the second round trip
+			p.deadline = p.deadline.Add(w.client.options.Timeout) // time for the second round trip
 			unknownScript = append(unknownScript, p)
 		case class == moved && cluster && !p.moved:
 			p.moved, p.asking = true, false
@@ -336,7 +338,7 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) {
 	if len(unknownScript) > 0 {
 		w.flushes.CompareAndSwap(w.flushed, w.flushed+1)
 		for _, p := range unknownScript {
-			w.client.redirect(p, w.addr) // which sends it with what has been queued meanwhile
+			w.client.redirect(p, w.addr) // a worker sends it with what has been queued meanwhile
 		}
 	}
 	if isReplica {

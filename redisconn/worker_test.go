@@ -58,8 +58,8 @@ func TestRetryEndsWithCaller(t *testing.T) {
 	}
 }
 
-// TestBrokenAfterWrite ends the connection when the server has read the call, which it may have
-// executed.
+// TestBrokenAfterWrite ends the connection after the server has read the call. The server may have
+// executed it.
 func TestBrokenAfterWrite(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return hangUp })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
@@ -142,18 +142,19 @@ func sendTogether(t *testing.T, f *fake, n int) []pending {
 	return pendings
 }
 
-// TestRedirections has one fake redirect a call to another one.
+// TestRedirections has one fake redirect a call to another fake.
 func TestRedirections(t *testing.T) {
 	for _, test := range []struct {
 		word string
-		want []string // the commands that the other is sent
+		want []string // the commands that the other fake is sent
 	}{
 		{"MOVED", []string{"evalsha"}},
 		{"ASK", []string{"asking", "evalsha"}},
 	} {
 		other := newFake(t, nil, func([]string) string { return ":1\r\n" })
 		f := newClusterFake(t, func([]string) string {
-			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: that of f
+			// The address has no host, which means the host of f.
+			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n"
 		})
 		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
 		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
@@ -165,8 +166,9 @@ func TestRedirections(t *testing.T) {
 	}
 }
 
-// TestRefusalAfterRedirection has a server refuse a call that another one redirects to it. The call
-// is tried again there: the other one is still the primary of the slot.
+// TestRefusalAfterRedirection has one server redirect a call to another one, which refuses the call.
+// The call is tried again at the second server, and not at the first, which would only redirect it
+// again.
 func TestRefusalAfterRedirection(t *testing.T) {
 	refusals := 2
 	other := newFake(t, nil, func([]string) string {

@@ -10,14 +10,14 @@ const (
 	// Lifetime is how long a lease lasts. A crashed node's permits are free after that.
 	Lifetime = 14 * time.Second
 
-	// drift is how much less of a lifetime nodes use, in case clocks differ by up to 200 ppm: one part
-	// in drift.
+	// drift is the part of a Lifetime for which nodes do not use a lease, because clocks may differ by
+	// up to 200 ppm: one part in drift.
 	drift = 2500
 
-	// beat is how often accounts are attended to.
+	// beat is the time between two beats, in which a store attends to all accounts.
 	beat = time.Second
 
-	// renewEvery is how often a lease is renewed, in µs.
+	// renewEvery is the time after which a lease is renewed, in µs.
 	renewEvery = 4_000_000
 
 	// repeatDenial is how long a node repeats a denial by itself, in µs. A flood of requests for a key
@@ -27,7 +27,7 @@ const (
 	// leastRetry is the least time that a client is told to wait, in µs.
 	leastRetry = 1_000_000
 
-	// breachEvery is after what time a denial is worth a log line again, in µs.
+	// breachEvery is the time after which a denial is worth a log line again, in µs.
 	breachEvery = 60_000_000
 )
 
@@ -35,26 +35,26 @@ const (
 // clock.
 type account struct {
 	key      string
-	rule     *Rule    // of the last request
-	inFlight int64    // requests
-	peaks    [2]int64 // the most since the last beat, and between that and the one before
+	rule     *Rule    // the rule of the last request of the key
+	inFlight int64    // number of requests in flight
+	peaks    [2]int64 // the most requests in flight since the last beat, and in the time between two beats before it
 	durations
 
-	permits int64           // leased
+	permits int64           // number of leased permits
 	until   limiter.Instant // the end of the lease
-	free    int64           // permits when the lender answered last
-	asked   limiter.Instant // when the last request was sent
-	calling bool            // it is not answered yet
-	waiters []*waiter       // the oldest first
-	queue   *queue          // of requests that wait for their turn; nil if there was none yet
-	asking  bool            // the lender is asked for them every now and then
+	free    int64           // number of permits that were free when the lender answered last
+	asked   limiter.Instant // when the last request to the lender was sent
+	calling bool            // the lender has not answered that request yet
+	waiters []*waiter       // requests that wait for the lender, the oldest first
+	queue   *queue          // requests that wait for their turn; nil if none has waited yet
+	asking  bool            // the lender is asked every askEvery for the requests in queue
 
-	deniedUntil limiter.Instant // by a denial that the node repeats
+	deniedUntil limiter.Instant // until then the node repeats a denial
 	breachUntil limiter.Instant // no denial is worth a log line before
 }
 
-// usable returns how many requests may be in flight at now. It is the limit in memory, where nothing
-// is leased.
+// usable returns how many requests may be in flight at now. In memory, where nothing is leased, that is
+// the limit.
 func (a *account) usable(now limiter.Instant, leases bool) int64 {
 	switch {
 	case !leases:
@@ -71,23 +71,23 @@ func (a *account) begin() {
 	a.peaks[0] = max(a.peaks[0], a.inFlight)
 }
 
-// end counts the end of a request that took that many µs. Its permit is free for the next one, so a
-// denial before is out of date.
+// end counts the end of a request that took us µs. Its permit is free for the next request, so the node
+// does not repeat an earlier denial.
 func (a *account) end(us int64) {
 	a.inFlight--
 	a.durations.add(us)
 	a.deniedUntil = 0
 }
 
-// reserve returns how many permits must be free before a node leases more than it needs, if that
+// reserve returns how many permits must be free before a node leases more than it needs, if the given
 // number of nodes share them.
 func (a *account) reserve(nodes int) int64 { return max(a.rule.Limit/4, 4*int64(nodes)) }
 
 // isScarce reports whether permits that the node does not need should be returned at once.
 func (a *account) isScarce(nodes int) bool { return a.rule.Strict || a.free < a.reserve(nodes) }
 
-// spare returns how many permits to keep besides those in use: what the last beats have needed, and a
-// little more.
+// spare returns how many permits to keep besides those in use: as many as were in use since the beat
+// before last, and a few more.
 func (a *account) spare(nodes int) int64 {
 	recent := max(a.peaks[0], a.peaks[1])
 	if recent == 0 || a.isScarce(nodes) {
@@ -99,8 +99,8 @@ func (a *account) spare(nodes int) int64 {
 // idle returns how many leased permits are not in use.
 func (a *account) idle(now limiter.Instant) int64 { return max(0, a.usable(now, true)-a.inFlight) }
 
-// request returns the request to the lender that keeps up to spare idle permits. Others are returned:
-// the account does not use them from now on.
+// request returns the next request to the lender. It keeps up to spare idle permits and returns the
+// others, which the account does not use from now on.
 func (a *account) request(now limiter.Instant, spare int64, nodes int) *Request {
 	a.permits = min(a.usable(now, true), a.inFlight+spare)
 	a.calling, a.asked = true, now
@@ -118,14 +118,14 @@ func (a *account) request(now limiter.Instant, spare int64, nodes int) *Request 
 	return r
 }
 
-// granted adopts the answer to the last request.
+// granted adopts the lender's answer to the last request.
 func (a *account) granted(g Grant) {
 	a.permits, a.free = g.Permits, g.Free
 	a.until = a.asked + limiter.Instant((Lifetime - Lifetime/drift).Microseconds())
 }
 
-// next returns the request that is to be sent at once, nil if there is none: for those that wait, or
-// to return idle permits that other nodes may need.
+// next returns the request to the lender that is to be sent at once: for the waiters, or to return idle
+// permits that other nodes may need. It returns nil if none is to be sent.
 func (a *account) next(now limiter.Instant, nodes int) *Request {
 	if a.calling || len(a.waiters) == 0 && (a.idle(now) == 0 || !a.isScarce(nodes)) {
 		return nil
@@ -133,8 +133,8 @@ func (a *account) next(now limiter.Instant, nodes int) *Request {
 	return a.request(now, a.spare(nodes), nodes)
 }
 
-// beat attends to the account. It reports whether the lender is to be asked, to keep up to spare idle
-// permits.
+// beat attends to the account. ask reports whether a request is to be sent to the lender, and spare is
+// how many idle permits that request keeps.
 func (a *account) beat(now limiter.Instant, nodes int) (spare int64, ask bool) {
 	if spare = a.spare(nodes); !a.calling {
 		due := now-a.asked >= renewEvery && (a.inFlight > 0 || a.usable(now, true) > 0)
@@ -144,15 +144,15 @@ func (a *account) beat(now limiter.Instant, nodes int) (spare int64, ask bool) {
 	return spare, ask
 }
 
-// isUnused reports whether nothing would be lost without the account, besides how many requests there
-// were lately, and how long they took.
+// isUnused reports whether the account can be removed. Only how many requests there were lately, and
+// how long they took, would be lost.
 func (a *account) isUnused(now limiter.Instant) bool {
 	return a.inFlight == 0 && a.usable(now, true) == 0 && !a.calling && len(a.waiters) == 0 && a.queued() == 0 &&
 		!a.asking
 }
 
-// decide writes the decision about a request. source is what has decided. Remaining is what is left
-// after it as far as the node knows.
+// decide writes the decision about a request. source says by what it was decided. Remaining is what is
+// left after the decision as far as the node knows.
 func (a *account) decide(d *limiter.Decision, now limiter.Instant, ok, leases bool, source limiter.Source) {
 	remaining := a.rule.Limit - a.inFlight
 	if leases {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A Permit is held by a request in flight. It is to be released once.
+// A Permit is held by a request in flight. It must be released once.
 type Permit struct {
 	store   *Store
 	shard   *shard
@@ -20,8 +20,8 @@ type Permit struct {
 func (p *Permit) Waited() time.Duration { return p.waited }
 
 // Acquire decides whether one more request of a key may be in flight, and returns its permit. If the
-// lender does not answer, there is an error, and the decision is by Rule.OnOutage. If ctx ends, there
-// is an error without a decision, whose Source says so.
+// lender does not answer, Acquire returns an error and the decision by Rule.OnOutage. If ctx ends, it
+// returns an error and no decision: then Source.WithoutStore reports false.
 func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte) (Permit, limiter.Decision, error) {
 	at, sh := s.options.Clock(now), s.shardOf(key)
 	var d limiter.Decision
@@ -43,7 +43,8 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte)
 	return Permit{store: s, shard: sh, account: a, since: at}, d, nil
 }
 
-// known decides about one more request without a call, if the node knows enough.
+// known decides about one more request without a call to the lender. The result known is false if the
+// node does not know enough for that.
 func (s *Store) known(a *account, at limiter.Instant) (ok bool, source limiter.Source, known bool) {
 	leases := s.leases()
 	switch {
@@ -57,7 +58,7 @@ func (s *Store) known(a *account, at limiter.Instant) (ok bool, source limiter.S
 	return false, 0, false
 }
 
-// local returns the source of decisions without a call.
+// local returns the source of admissions without a call to the lender.
 func (s *Store) local() limiter.Source {
 	if s.leases() {
 		return limiter.FromLease

@@ -8,7 +8,7 @@ import (
 // durations are how long the last requests of a key were in flight, in ms.
 type durations struct {
 	last [9]uint32
-	n    uint8 // how many are known
+	n    uint8 // how many durations are known
 	next uint8
 }
 
@@ -19,7 +19,7 @@ func (d *durations) add(us int64) {
 	d.n = min(d.n+1, uint8(len(d.last)))
 }
 
-// median returns the median in µs, 0 if no duration is known.
+// median returns the median in µs, or 0 if no duration is known.
 func (d *durations) median() int64 {
 	known := d.last // a copy
 	slices.Sort(known[:d.n])

@@ -2,16 +2,17 @@ package concurrency
 
 import "container/list"
 
-// MostQueued is how many requests wait for their turn on a node at most. Those of one rule are half as
-// many, and those of a key as many as the key may have in flight, or leastQueued.
+// MostQueued is the most requests that wait for their turn on a node. At most half as many wait under
+// one rule. Of one key, at most as many requests wait as may be in flight, or leastQueued if that is
+// more.
 const MostQueued = 10_000
 
 const leastQueued = 10
 
-// A queue has the requests of a key that wait for their turn: a pure calculator. The oldest comes
-// first, as long as all get their turn. Above 80 %, some wait in vain: then the newest comes first, as
-// it waits the shortest, and has the longest until its client gives up. Else each would get its turn
-// when it is about to be too late.
+// A queue has the requests of a key that wait for their turn: a pure calculator. The oldest request
+// comes first as long as all get their turn. When the queue is more than 80 % full, some requests wait
+// in vain. Then the newest request comes first, because its client will wait the longest from now on.
+// If the oldest still came first, each request would get its turn when it is about to be too late.
 type queue struct {
 	waiters list.List // of *waiter, the oldest first
 	most    int
@@ -48,5 +49,5 @@ func (a *account) queued() int {
 	return a.queue.waiters.Len()
 }
 
-// mostQueued returns how many requests of a key may wait for their turn.
+// mostQueued returns the most requests of a key that may wait for their turn.
 func (r *Rule) mostQueued() int { return int(min(max(r.Limit, leastQueued), MostQueued)) }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestQueueOrder pops from queues of ten. Above eight, the newest comes first.
+// TestQueueOrder pops from queues with room for ten requests. While there are more than eight, the
+// newest comes first.
 func TestQueueOrder(t *testing.T) {
 	for n, want := range map[int]string{3: "0 1 2", 8: "0 1 2 3 4 5 6 7", 9: "8 0 1 2 3 4 5 6 7", 10: "9 8 0 1 2 3 4 5 6 7"} {
 		q, names := queue{most: 10}, map[*waiter]string{}
@@ -30,14 +31,14 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
-// TestTurns has one request in flight and others that wait, come one after the other, and take 100 ms
-// once it is their turn.
+// TestTurns has requests come a millisecond apart under a limit of one in flight. Each takes 100 ms
+// once it is its turn.
 func TestTurns(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		requests int
 		wait     time.Duration
-		want     string // who was admitted, after how many ms
+		want     string // the requests that were admitted, each with the ms that it has waited
 	}{
 		{4, time.Second, "0:0 1:99 2:198 3:297"},
 		{4, 250 * ms, "0:0 1:99 2:198"},
@@ -73,7 +74,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestNobodyOvertakes has a request that does not wait come while another one waits, and a limit raised.
+// TestNobodyOvertakes has requests that do not wait come while another one waits, under the limit and
+// under a raised one.
 func TestNobodyOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, key := New(Options{}), []byte("key")

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// send sends a request of an account. The caller holds no lock.
+// send sends a request of an account to the lender, and starts the beats if they have not started. The
+// caller holds no lock.
 func (s *Store) send(sh *shard, a *account, r *Request) {
 	s.loop.Do(func() { s.ended.Go(s.run) })
 	s.exchange(sh, a, r, func() {})
 }
 
-// exchange sends a request of an account, and calls done when it is answered.
+// exchange sends a request of an account to the lender, and calls done when it is answered.
 func (s *Store) exchange(sh *shard, a *account, r *Request, done func()) {
 	r.Node, r.Sequence = s.node, s.sequence.Add(1)
 	s.options.Lender.Exchange(r, func(g Grant, err error) {
@@ -20,8 +21,8 @@ func (s *Store) exchange(sh *shard, a *account, r *Request, done func()) {
 	})
 }
 
-// answered adopts the answer to a request of an account, decides those that wait for it, and returns
-// what they leave.
+// answered adopts the lender's answer to a request of an account. It decides the waiters of the
+// account, and returns the permits that they leave idle.
 func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
 	now := s.now()
 	sh.Lock()
@@ -32,7 +33,7 @@ func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
 	a.admitWaiters(now)
 	s.admitQueueLocked(a, now)
 	var r *Request
-	if err != nil { // the next beat returns what is idle, as requests that fail at once would nest
+	if err != nil { // the next beat returns idle permits: calls that fail at once would nest here
 		s.failWaiters(a, now, err)
 		s.failQueueLocked(a, now, err)
 	} else {
@@ -65,8 +66,8 @@ type due struct {
 	request *Request
 }
 
-// beat attends to all accounts: it renews their leases, returns what they do not need, and removes
-// those that are not used.
+// beat attends to all accounts: it renews their leases, returns the permits that they do not need, and
+// removes accounts that are not used.
 func (s *Store) beat() {
 	nodes := s.options.Nodes()
 	var all []due
@@ -92,9 +93,10 @@ func (s *Store) beat() {
 // closeWithin is how long a store that is closed waits for the lender.
 const closeWithin = time.Second
 
-// Close returns the permits that are not in use. Those of requests still in flight expire.
+// Close returns the permits that are not in use. The permits of requests that are still in flight
+// expire.
 func (s *Store) Close() {
-	s.loop.Do(func() {}) // it does not begin any more
+	s.loop.Do(func() {}) // the loop does not begin any more
 	close(s.closing)
 	s.ended.Wait()
 	nodes, returned := s.options.Nodes(), make(chan struct{})

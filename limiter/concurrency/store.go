@@ -18,26 +18,26 @@ type Store struct {
 	node     string
 	sequence atomic.Int64
 
-	queued        atomic.Int64 // requests that wait for their turn
-	queuedOfRules sync.Map     // the same by the ID of the rule: uint32 -> *atomic.Int64
+	queued        atomic.Int64 // number of requests that wait for their turn
+	queuedOfRules sync.Map     // their number by the ID of the rule: uint32 -> *atomic.Int64
 
-	loop    sync.Once // begins with the first request to the lender
+	loop    sync.Once // starts run with the first request to the lender
 	closing chan struct{}
 	ended   sync.WaitGroup
 }
 
-// shards is how many locks share the keys.
+// shards is the number of shards of a store.
 const shards = 64
 
 // Options configure a [Store]. The zero value is a store in memory.
 type Options struct {
 	Lender      Lender        // nil if the counts are in memory
-	Timeout     time.Duration // of requests that wait for the lender; default: 50 ms
-	Nodes       func() int    // that share the limits; default: 1
-	OutageNodes func() int    // the same in an outage; default: Nodes
+	Timeout     time.Duration // how long requests wait for the lender; default: 50 ms
+	Nodes       func() int    // how many nodes share the limits; default: 1
+	OutageNodes func() int    // how many nodes share the limits in an outage; default: Nodes
 
-	// Clock returns a time, which was just read, by a clock that never goes back. Default: the wall
-	// clock.
+	// Clock converts a time that was just read to the instant of a clock that never goes back. Default:
+	// the wall clock.
 	Clock func(time.Time) limiter.Instant
 }
 
@@ -71,10 +71,10 @@ type countID struct {
 type shard struct {
 	sync.Mutex
 	accounts map[countID]*account
-	crowded  int // with that many accounts, unused ones are removed
+	crowded  int // number of accounts at which the next new one removes unused ones
 }
 
-// leastCrowded is how many accounts a shard has before unused ones are removed.
+// leastCrowded is the least number of accounts of a shard at which unused ones are removed.
 const leastCrowded = 64
 
 func (s *Store) shardOf(key []byte) *shard { return &s.shards[maphash.Bytes(s.seed, key)%shards] }
@@ -101,8 +101,8 @@ func (s *shard) accountOf(r *Rule, key []byte, now limiter.Instant) *account {
 	return a
 }
 
-// InFlight returns how many requests of a key are in flight on this node, and how many permits it
-// has leased and may use.
+// InFlight returns how many requests of a key are in flight on this node, and how many permits this
+// node has leased and may use.
 func (s *Store) InFlight(now time.Time, r *Rule, key []byte) (requests, leased int64) {
 	sh := s.shardOf(key)
 	sh.Lock()

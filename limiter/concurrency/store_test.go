@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMedian has the retry follow the median of the last requests, and no less than a second.
+// TestMedian checks the median of the last durations, of which nine count.
 func TestMedian(t *testing.T) {
 	var d durations
 	for i, test := range []struct{ took, median int64 }{
@@ -86,7 +86,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestIdleKeysGo has a request of each of many keys.
+// TestIdleKeysGo has a request of each of many keys begin and end. Unused accounts are removed.
 func TestIdleKeysGo(t *testing.T) {
 	s, rule, now := New(Options{}), &Rule{ID: 1, Limit: 3}, time.Now()
 	for i := range 100_000 {
@@ -108,7 +108,8 @@ type silentLender struct{ requests chan *Request }
 func (l silentLender) Exchange(r *Request, _ func(Grant, error)) { l.requests <- r }
 func (silentLender) Refusal([]byte) error                        { return nil }
 
-// TestClientGone has a client leave while its request waits, and another one wait in vain.
+// TestClientGone has a client leave while its request waits for the lender, and another client wait in
+// vain.
 func TestClientGone(t *testing.T) {
 	l := silentLender{make(chan *Request, 1)}
 	s, rule := New(Options{Lender: l, Timeout: 5 * time.Millisecond}), &Rule{ID: 1, Limit: 4, OnOutage: limiter.OutageClosed}
@@ -126,7 +127,7 @@ func TestClientGone(t *testing.T) {
 	s.Close()
 }
 
-// TestAllocations decides requests of a known key.
+// TestAllocations checks that requests of a known key are decided without allocations.
 func TestAllocations(t *testing.T) {
 	s, rule, now, key := New(Options{}), &Rule{ID: 1, Limit: 1}, time.Now(), []byte("key")
 	n := testing.AllocsPerRun(100, func() {
@@ -164,7 +165,7 @@ func BenchmarkAcquire(b *testing.B) {
 	b.Run("leased", func(b *testing.B) { benchmarkAcquire(b, Options{Lender: generousLender{}}) })
 }
 
-// benchmarkAcquire has a request of each goroutine begin and end, which has a key of its own.
+// benchmarkAcquire has each goroutine begin and end requests of a key of its own.
 func benchmarkAcquire(b *testing.B, o Options) {
 	s, rule := New(o), &Rule{ID: 1, Limit: 1000}
 	b.Cleanup(s.Close)

@@ -9,15 +9,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// askEvery is how often a node asks the lender for those that wait for their turn: permits become free
-// on other nodes, which tell nobody.
+// askEvery is the time after which a node asks the lender again for requests that wait for their turn:
+// permits become free on other nodes, which tell nobody.
 const askEvery = 50 * time.Millisecond
 
-// AcquireInTurn is like Acquire. If a key has no permit, the request waits for up to a time until one
-// is free, after those that wait already. It is denied at once if too many wait, and while the lender
-// does not answer.
+// AcquireInTurn is like Acquire, but if no permit of the key is free, the request waits for at most
+// wait until one is, behind those that wait already. It is denied at once if too many wait. While the
+// lender does not answer, Rule.OnOutage decides it at once.
 //
-// In a fleet, each node has a queue of its own. What ends on a node is for the queue of that node.
+// In a fleet, each node has a queue of its own. A permit that is released on a node goes to the queue
+// of that node.
 func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key []byte, wait time.Duration) (
 	Permit, limiter.Decision, error,
 ) {
@@ -54,7 +55,7 @@ func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key [
 	return p, d, err
 }
 
-// awaitTurn waits until a request is decided, at most for a time.
+// awaitTurn waits until w is decided. After wait it denies w, and when ctx ends it sets the error of w.
 func (s *Store) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -66,7 +67,7 @@ func (s *Store) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter,
 	}
 	sh.Lock()
 	defer sh.Unlock()
-	if w.place == nil { // it is decided
+	if w.place == nil { // the request is decided
 		return
 	}
 	s.dequeueLocked(a, w)
@@ -127,7 +128,7 @@ func (s *Store) queuedOf(rule uint32) *atomic.Int64 {
 	return of.(*atomic.Int64)
 }
 
-// admitQueueLocked admits those whose turn it is, as many as there are permits for.
+// admitQueueLocked admits the queued requests whose turn it is, as many as there are permits for.
 func (s *Store) admitQueueLocked(a *account, now limiter.Instant) {
 	for a.queued() > 0 && len(a.waiters) == 0 && a.inFlight < a.usable(now, s.leases()) {
 		w := a.queue.pop()
@@ -139,7 +140,7 @@ func (s *Store) admitQueueLocked(a *account, now limiter.Instant) {
 	}
 }
 
-// failQueueLocked decides all that wait without the lender.
+// failQueueLocked decides all queued requests by Rule.OnOutage, because the lender has failed with err.
 func (s *Store) failQueueLocked(a *account, now limiter.Instant, err error) {
 	for a.queued() > 0 {
 		w := a.queue.pop()
@@ -149,7 +150,8 @@ func (s *Store) failQueueLocked(a *account, now limiter.Instant, err error) {
 	}
 }
 
-// askForQueue asks the lender for those that wait, until nobody does.
+// askForQueue asks the lender for permits for the queued requests, every askEvery until no request is
+// queued.
 func (s *Store) askForQueue(sh *shard, a *account) {
 	select {
 	case <-s.closing:

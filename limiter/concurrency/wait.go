@@ -18,14 +18,14 @@ type waiter struct {
 	decision limiter.Decision
 	err      error
 	since    limiter.Instant // when its permit began
-	asked    bool            // the request that was sent last is for it, too
+	asked    bool            // the last request to the lender is for this waiter, too
 
 	place *list.Element // in the queue; nil if it is not there
-	rule  *atomic.Int64 // how many of its rule wait for their turn
+	rule  *atomic.Int64 // how many requests of its rule wait for their turn
 }
 
-// wait has the request of an account wait for the lender. The lock of the shard is held before, and
-// not after.
+// wait has a request wait for the lender, for at most Options.Timeout. The caller holds the lock of the
+// shard, and wait releases it.
 func (s *Store) wait(ctx context.Context, sh *shard, a *account, at limiter.Instant) (Permit, limiter.Decision, error) {
 	w := &waiter{done: make(chan struct{})}
 	if err := s.options.Lender.Refusal([]byte(a.key)); err != nil {
@@ -48,7 +48,7 @@ func (s *Store) wait(ctx context.Context, sh *shard, a *account, at limiter.Inst
 	case <-ctx.Done():
 	}
 	sh.Lock()
-	if i := slices.Index(a.waiters, w); i >= 0 { // else it is decided
+	if i := slices.Index(a.waiters, w); i >= 0 { // else the request is decided
 		a.waiters = slices.Delete(a.waiters, i, i+1)
 		if err := ctx.Err(); err != nil {
 			w.err = fmt.Errorf("concurrency: %w", err)
@@ -62,7 +62,7 @@ func (s *Store) wait(ctx context.Context, sh *shard, a *account, at limiter.Inst
 
 func (s *Store) now() limiter.Instant { return s.options.Clock(time.Now()) }
 
-// permitOf returns what is decided about a waiter.
+// permitOf returns the permit, the decision and the error of a waiter that is decided.
 func (s *Store) permitOf(sh *shard, a *account, w *waiter) (Permit, limiter.Decision, error) {
 	if !w.decision.OK {
 		return Permit{}, w.decision, w.err
@@ -95,7 +95,7 @@ func (a *account) denyWaiters(now limiter.Instant) {
 	})
 }
 
-// failWaiters decides all waiters without the lender.
+// failWaiters decides all waiters by Rule.OnOutage, because the lender has failed with err.
 func (s *Store) failWaiters(a *account, now limiter.Instant, err error) {
 	for _, w := range a.waiters {
 		s.decideInOutage(a, w, now, err)
@@ -105,7 +105,7 @@ func (s *Store) failWaiters(a *account, now limiter.Instant, err error) {
 	a.waiters = a.waiters[:0]
 }
 
-// decideInOutage decides a request without the lender.
+// decideInOutage decides a request by Rule.OnOutage, because the lender has failed with err.
 func (s *Store) decideInOutage(a *account, w *waiter, now limiter.Instant, err error) {
 	ok, source := s.inOutage(a, err)
 	if w.err = err; ok {
@@ -115,7 +115,7 @@ func (s *Store) decideInOutage(a *account, w *waiter, now limiter.Instant, err e
 	a.decide(&w.decision, now, ok, true, source)
 }
 
-// inOutage decides about one more request while the lender does not answer, for the reason err.
+// inOutage says whether Rule.OnOutage admits one more request, because the lender has failed with err.
 func (s *Store) inOutage(a *account, err error) (ok bool, source limiter.Source) {
 	source = limiter.FromOutage
 	if errors.Is(err, limiter.ErrLate) {

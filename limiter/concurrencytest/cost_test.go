@@ -11,7 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
-// TestHotKeySeldomAsks has 500 requests of 100 ms in flight under a limit of 1000.
+// TestHotKeySeldomAsks has about 500 requests of 100 ms in flight under a limit of 1000. Few of them
+// need a call to the lender.
 func TestHotKeySeldomAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rule := newLender(1, fault{}), &concurrency.Rule{ID: 1, Limit: 1000}
@@ -42,7 +43,7 @@ func TestHotKeySeldomAsks(t *testing.T) {
 	})
 }
 
-// TestCrash kills a node that has all permits in use.
+// TestCrash kills a node that uses all permits.
 func TestCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rule := newLender(1, fault{}), &concurrency.Rule{ID: 1, Limit: 10}

@@ -65,7 +65,7 @@ func (l *lender) intN(n int) int {
 	return l.rand.IntN(n)
 }
 
-// save copies the records to the replica, and fail makes it the primary.
+// save copies the records to the replica, and fail makes the replica the primary.
 func (l *lender) save() { l.mu.Lock(); l.saved = maps.Clone(l.records); l.mu.Unlock() }
 func (l *lender) fail() { l.mu.Lock(); l.records = maps.Clone(l.saved); l.mu.Unlock() }
 
@@ -81,7 +81,7 @@ type link struct {
 	state  sync.Mutex
 	lossy  bool // calls and replies may be lost, and calls may be executed late
 	cut    bool
-	closed chan struct{} // when its node is killed
+	closed chan struct{} // closed when the node is killed
 }
 
 func (k *link) isCut() bool { k.state.Lock(); defer k.state.Unlock(); return k.cut }
@@ -91,7 +91,7 @@ func (k *link) setCut(cut bool) {
 	k.state.Unlock()
 }
 
-// luck says what becomes of the next call.
+// luck says what becomes of the next call: see Exchange.
 func (k *link) luck() int {
 	k.state.Lock()
 	defer k.state.Unlock()
@@ -160,7 +160,7 @@ func newNode(l *lender, nodes int, lossy bool) *node {
 	return &node{concurrency.New(concurrency.Options{Lender: k, Nodes: count}), k}
 }
 
-// kill ends a node without a return.
+// kill ends a node, which returns no permits.
 func (n *node) kill() {
 	close(n.closed)
 	n.Close()
@@ -187,8 +187,8 @@ func closeAll(nodes []*node) {
 	time.Sleep(10 * time.Second) // until no call is on its way
 }
 
-// TestMovingTraffic has a number of requests in flight, each of which begins on another node when one
-// has ended. The fleet has permits for all of them, so that each denial is wrong.
+// TestMovingTraffic keeps a number of requests in flight. When one ends, the next begins on any node.
+// The fleet has permits for all of them, so that each denial is wrong.
 func TestMovingTraffic(t *testing.T) {
 	for _, inFlight := range []int{5, 8} {
 		for _, mean := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond} {

@@ -26,7 +26,7 @@ type checker struct {
 	mu       sync.Mutex
 	limit    int
 	flights  map[*flight]bool
-	repaired time.Time // records that were lost are complete again
+	repaired time.Time // when records that were lost are complete again
 	most     int
 	began    int
 	errs     []error
@@ -57,7 +57,7 @@ func (c *checker) end(f *flight) {
 	delete(c.flights, f)
 }
 
-// exempt notes that the limit does not bound the requests of a node, or of all if it is nil.
+// exempt notes that the limit does not bound the requests in flight on n, or on all nodes if n is nil.
 func (c *checker) exempt(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +77,9 @@ func (c *checker) killed(n *node) {
 	}
 }
 
-// repairedWithin is how long after a failover all nodes have told the lender what they hold: they
-// renew leases every 4 s, are attended to every second, and a call may be lost for a second.
+// repairedWithin is the time after a failover in which all nodes have told the lender what they hold:
+// they renew leases every 4 s, at a beat that comes each second, and a lost call is noticed after a
+// second.
 const repairedWithin = 11 * time.Second
 
 // play plays a random history of requests on four nodes, which crash, are cut off and lose calls,
@@ -132,7 +133,7 @@ func play(t *testing.T, seed uint64, requests int, f fault) *checker {
 			if r.IntN(100) == 0 {
 				lasts *= 100 // a stream
 			}
-			wait := time.Duration(max(0, r.IntN(1000)-500)) * time.Millisecond // none for half of them
+			wait := time.Duration(max(0, r.IntN(1000)-500)) * time.Millisecond // half of the requests do not wait
 			all.Go(func() {
 				p, d, err := n.acquire(rule)
 				if !d.OK && wait > 0 {
@@ -164,7 +165,7 @@ func play(t *testing.T, seed uint64, requests int, f fault) *checker {
 	return c
 }
 
-// leaked returns an error unless one node gets all permits and no more.
+// leaked returns an error unless n gets all permits and no more.
 func leaked(n *node, rule *concurrency.Rule) (errs []error) {
 	n.setLossy(false)
 	var held []concurrency.Permit
@@ -194,8 +195,8 @@ func (k *link) isDead() bool {
 	}
 }
 
-// TestPermitsAboveTheLimit has a node hold a request that it has admitted while the lender did not
-// answer. When that ends, no other one may take its place.
+// TestPermitsAboveTheLimit has a node hold permits above the limit, for requests that it has admitted
+// while the lender did not answer. When such a request ends, no other request may take its place.
 func TestPermitsAboveTheLimit(t *testing.T) {
 	r, now := Records{}, limiter.At(time.Unix(0, 0))
 	exchange := func(node string, sequence, hold, need int64) concurrency.Grant {

@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
-// TestPreview previews requests before they begin on one of two nodes: what is said of a request is
-// what happens to it, and the lender records nothing for it.
+// TestPreview previews requests before they begin on one of two nodes. The preview says what then
+// happens to the request, and the lender records nothing for a preview.
 func TestPreview(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {

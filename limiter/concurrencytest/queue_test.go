@@ -67,7 +67,8 @@ func TestNoQueueInOutage(t *testing.T) {
 	})
 }
 
-// TestWaitsUseAllPermits offers a fleet a fifth more than its limit admits, and has all wait.
+// TestWaitsUseAllPermits sends a fleet a fifth more requests than its limit admits, and has all
+// requests wait.
 func TestWaitsUseAllPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rule := newLender(1, fault{}), &concurrency.Rule{ID: 1, Limit: 10}
@@ -75,7 +76,7 @@ func TestWaitsUseAllPermits(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		const requests, lasts = 6000, 100 * time.Millisecond // of which 100 a second are admitted
+		const requests, lasts = 6000, 100 * time.Millisecond // the limit admits 100 requests a second
 		admitted, began := 0, time.Now()
 		for range requests {
 			time.Sleep(time.Duration(r.ExpFloat64() * float64(time.Second/120)))

@@ -1,5 +1,5 @@
-// Package concurrencytest has what checks leases of permits: what a lender records of a key, and a
-// fleet on a virtual clock. Only tests use it.
+// Package concurrencytest checks the leases of permits. It has the specification of what a lender
+// records of a key, and plays a fleet on a virtual clock. Only tests use it.
 package concurrencytest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
-// Records are what a lender has recorded of a key, by node: permits.lua as a calculator. The zero
-// value has nothing.
+// Records are what a lender has recorded of a key, by node: permits.lua as a calculator. Begin with
+// Records{}.
 type Records map[string]Record
 
 // A Record is what a node holds.
@@ -19,7 +19,8 @@ type Record struct {
 	Until             limiter.Instant
 }
 
-// Exchange answers a request at now. overtaken reports that a newer one has been answered before.
+// Exchange answers a request at now. overtaken reports that a newer request of the node has been
+// answered before.
 func (r Records) Exchange(now limiter.Instant, q *concurrency.Request) (g concurrency.Grant, overtaken bool) {
 	if held, found := r[q.Node]; found && held.Sequence >= q.Sequence {
 		return g, true

@@ -32,7 +32,7 @@ func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
 			})
 			check("peek", func() { _ = s.Peek(t.Context(), now, takes[:n]) })
 			for i := range takes[:n] {
-				takes[i].Decision.OK = true // as of one that was allowed
+				takes[i].Decision.OK = true // as if the take had been allowed
 			}
 			check("refund", func() { _ = s.Refund(t.Context(), now, takes[:n]) })
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// algorithms are those whose counts take the same memory whatever the limit.
+// algorithms are the algorithms whose counts take the same memory under every limit.
 var algorithms = []struct {
 	name string
 	limiter.Algorithm

@@ -8,7 +8,8 @@ import (
 )
 
 // spilledLayout is set in the layouts of counts that do not fit into an entry: logs, and sliding
-// windows of more than 18 sub-windows. Their entries have the number of the spilled count.
+// windows of more than 18 sub-windows. The entry of such a count has only the number of the spilled
+// count.
 const spilledLayout = 1 << 15
 
 // The lowest bits of a layout are the limiter.Kind of the count.
@@ -17,8 +18,9 @@ const (
 	kindMask = 1<<kindBits - 1
 )
 
-// layoutOf returns the layout and the length of an entry's numbers under a. It differs for each
-// algorithm and number of sub-windows, so that no count is ever read as another one's.
+// layoutOf returns the layout of an entry under a, and how many numbers the entry has. The layout
+// differs for each algorithm and number of sub-windows, so that no count is ever read as a count of
+// another algorithm.
 func layoutOf(a limiter.Algorithm) (layout uint16, numbers int) {
 	layout = uint16(a.Kind) | uint16(a.SubWindows)<<kindBits
 	if n := a.StateSize(); n > 0 && n <= keyed.MaxNumbers {
@@ -29,8 +31,8 @@ func layoutOf(a limiter.Algorithm) (layout uint16, numbers int) {
 
 // A countRef is the count of one key. It is valid while its shard is locked and no entry is added.
 type countRef struct {
-	*entry                // nil when the key has none
-	spilled limiter.Count // the count, nil when the entry's numbers are
+	*entry                // nil if the key has no entry
+	spilled limiter.Count // the count; nil if the numbers of the entry are the count
 }
 
 // fresh returns the count of a key without an entry.
@@ -88,7 +90,7 @@ func (c countRef) bucketFor(k *limiter.Take) (s limiter.State, ok bool) {
 	if c.spilled == nil {
 		return limiter.State(c.Numbers()), true
 	}
-	s, ok = c.spilled.(limiter.State) // of a fresh count
+	s, ok = c.spilled.(limiter.State) // a fresh count
 	return s, ok
 }
 
@@ -159,7 +161,8 @@ func (c countRef) noteUse(r *limiter.Rule, now limiter.Instant) {
 	u.idleSince, u.resetAt = d.RetryAt, coarseSecondAfter(keptUntil(r, &d))
 }
 
-// keptUntil returns the instant from which on a count equals a fresh one, after a decision on it.
+// keptUntil returns the instant until which a count is kept after the decision d on it: until it equals
+// a fresh count, or for Rule.KeepFor if that is longer.
 func keptUntil(r *limiter.Rule, d *limiter.Decision) limiter.Instant {
 	if r.KeepFor > 0 && d.ResetAt > d.At {
 		return max(d.ResetAt, d.At+limiter.Instant(r.KeepFor/time.Microsecond))

@@ -15,14 +15,14 @@ const inlineTakes = 8
 
 // A location is where the count of one take is kept.
 type location struct {
-	zone     *Zone // nil when it is closed; then there is no entry
+	zone     *Zone // nil if the zone is closed; then there is no entry
 	shard    *shard
 	key      keyed.Key
 	countRef      // found under the lock
 	added    bool // the entry is new
 
 	overflow bool         // the key found no room; shard, key and count are those that it shares
-	share    *share.Share // of its client; nil: any
+	share    *share.Share // the share of the client in the overflow; nil if the client has no bound
 }
 
 // decide decides takes as one, under the locks of all. If they are allowed and consume is set, it
@@ -57,7 +57,7 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 		overflows := keyed.LockAll(addAllLocked(now, takes, locations, overflowsBuf[:0]))
 		defer keyed.UnlockAll(overflows)
 		addOverflowLocked(takes, locations)
-		findAllLocked(takes, locations) // as the new entries may have moved the others
+		findAllLocked(takes, locations) // again, as the new entries may have moved the others
 	}
 	allowed := takeAllLocked(now, takes, locations)
 	for i := range locations {
@@ -65,7 +65,8 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 	}
 }
 
-// findAllLocked finds the counts of all takes, and reports whether each has one or cannot have one.
+// findAllLocked finds the counts of all takes. It reports whether no count has to be added: each take
+// has a count, or its zone is closed.
 func findAllLocked(takes []limiter.Take, locations []location) (known bool) {
 	known = true
 	for i := range locations {
@@ -91,10 +92,10 @@ func peekAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 	}
 }
 
-// addAllLocked adds the counts that are missing. It moves the takes without room to the overflow,
-// and appends the overflow's shards.
+// addAllLocked adds the counts that are missing. It moves the takes without room to the overflow, and
+// appends the shards of their overflow counts to overflows.
 func addAllLocked(now limiter.Instant, takes []limiter.Take, locations []location, overflows []*shard) []*shard {
-	for i := range locations { // none of these may be evicted
+	for i := range locations { // the entries of known keys may not be evicted
 		if l := &locations[i]; l.entry != nil {
 			l.Value().idleSince = pinned
 		}
@@ -129,8 +130,8 @@ func addOverflowLocked(takes []limiter.Take, locations []location) {
 	}
 }
 
-// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, nothing is
-// consumed, and each take has the decision that it would have without the others.
+// takeAllLocked consumes all takes and reports whether they are allowed. If a take is denied, nothing
+// is consumed, and each take has the decision that it would have without the other takes.
 func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
 	if len(takes) > 1 {
 		peekAllLocked(now, takes, locations)
@@ -145,7 +146,7 @@ func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 		if locations[i].take(&takes[i], now); takes[i].Decision.OK {
 			continue
 		}
-		for j := range takes[:i] { // one of these has the same count: both are in the overflow
+		for j := range takes[:i] { // one of these takes uses the same overflow count
 			locations[j].refund(&takes[j], now)
 		}
 		peekAllLocked(now, takes[:i], locations)
@@ -156,9 +157,9 @@ func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 
 func denied(k limiter.Take) bool { return !k.Decision.OK }
 
-// writeDeniedLocked writes the count of takes[i] when takes are denied as one. A store whose keys
-// are on several servers consumes what each key allows, and refunds it. A count is then the same
-// here as there, also after a change of its limit.
+// writeDeniedLocked writes the count of takes[i] after takes were denied as one. It does what a store
+// with keys on several servers does: consume what the key allows, and refund it. So a count is the same
+// in both stores, even after a change of its limit.
 func (l *location) writeDeniedLocked(takes []limiter.Take, i int, now limiter.Instant) {
 	k := takes[i]
 	if slices.ContainsFunc(takes, func(o limiter.Take) bool { return denied(o) && bytes.Equal(o.Key, k.Key) }) {
@@ -169,8 +170,8 @@ func (l *location) writeDeniedLocked(takes []limiter.Take, i int, now limiter.In
 	l.refund(&k, now)
 }
 
-// concludeLocked records the decision on k. If the takes were denied, the key is added only when k
-// itself was, as its denial must be remembered.
+// concludeLocked records the decision on k. If the takes were denied, a new key stays only if k itself
+// was denied, because that denial must be remembered.
 func (l *location) concludeLocked(k *limiter.Take, now limiter.Instant, allowed bool) {
 	if l.entry == nil {
 		return

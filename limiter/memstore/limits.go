@@ -4,16 +4,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A limitChange says that limits have changed since a sweep. A bucket refills at the rate of its
-// newest limit, so one that was last used before the change may be full later than it was to be.
+// A limitChange records that limits have changed since the last sweep. A bucket refills at the rate of
+// its newest limit. So a bucket that was last used before the change may be full later than its usage
+// says.
 type limitChange struct {
-	since limiter.Instant // of the first change
+	since limiter.Instant // instant of the first change
 	rules func(id uint32, key []byte) []*limiter.Rule
 }
 
-// LimitsChanged tells the zone that the limits of some of its counts changed at now. rules returns
-// the rules that a key may have under a rule ID, now and later. A count stays until it is full under
-// each of them. rules is called while a shard is locked, until the next change.
+// LimitsChanged tells the zone that the limits of some of its counts changed at now. rules returns the
+// rules that a key may have under a rule ID, now and later. A count stays until it is full under each
+// of them. The next sweep calls rules while a shard is locked, unless LimitsChanged is called again
+// before.
 func (z *Zone) LimitsChanged(now limiter.Instant, rules func(id uint32, key []byte) []*limiter.Rule) {
 	if z.counts.Len() == 0 {
 		return
@@ -30,8 +32,8 @@ func (z *Zone) LimitsChanged(now limiter.Instant, rules func(id uint32, key []by
 	}
 }
 
-// prolong has the count in e stay for as long as it matters under the limits in force at now. One
-// that was back at its full limit before they changed is as good as a fresh one.
+// prolong makes the bucket in e stay until it is full under each rule that its key may have. It does
+// nothing for a bucket that was full before the change, which is as good as a fresh one.
 func (c *limitChange) prolong(sh *shard, e *entry, now limiter.Instant) {
 	u := e.Value()
 	if u.resetAt <= coarseSecondOf(c.since) || limiter.Kind(e.Layout()&kindMask) != limiter.TokenBucket {

@@ -30,11 +30,11 @@ func takeAll(t *testing.T, s *Store, now limiter.Instant, r *limiter.Rule, key s
 func TestCountOutlastsLoweredLimit(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		changed limiter.Instant // s after the take; negative: there is no change
+		changed limiter.Instant // when the limit changes, in s after the take; negative if it does not
 		keepFor time.Duration
 		kind    limiter.Kind
-		remain  int64 // 100 s after the take, of 60
-		keys    int   // then
+		remain  int64 // events of 60 that remain 100 s after the take
+		keys    int   // number of keys 100 s after the take
 	}{
 		{name: "no change", changed: -1, remain: 60},
 		{name: "before it is full", changed: 10, remain: 40, keys: 1},
@@ -71,7 +71,7 @@ func TestCountOutlastsLoweredLimit(t *testing.T) {
 	}
 }
 
-// Two changes between two sweeps count from the first one on.
+// If there are two changes between two sweeps, the sweep goes by the instant of the first change.
 func TestSweepSeesFirstOfSeveralChanges(t *testing.T) {
 	s := open(t)
 	high, low := perMinute(t, s, 600, limiter.TokenBucket, 0), perMinute(t, s, 60, limiter.TokenBucket, 0)

@@ -14,7 +14,7 @@ func (s *Store) Inspect(_ context.Context, now limiter.Instant, r *limiter.Rule,
 	return i, nil
 }
 
-// Reset implements [limiter.Operator]. No take of the zone from before it is refunded any more.
+// Reset implements [limiter.Operator]. After it, no take of the zone from before the reset is refunded.
 func (s *Store) Reset(_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
 	s.withCount(r, key, func(z *Zone, sh *shard, c countRef) {
 		if z == nil {
@@ -29,7 +29,7 @@ func (s *Store) Reset(_ context.Context, now limiter.Instant, r *limiter.Rule, k
 	return nil
 }
 
-// noteReset notes that a key was reset at an instant. The latest one counts, unless the clock was
+// noteReset notes that a key was reset at the instant at. The latest reset counts, unless the clock was
 // set back since.
 func (z *Zone) noteReset(at limiter.Instant) {
 	for {
@@ -62,7 +62,7 @@ func (s *Store) AddQuota(
 	return state, nil
 }
 
-// withCount calls do with the count of key under r, which is a fresh one when it has none.
+// withCount calls do with the count of key under r, or with a fresh count if the key has none.
 func (s *Store) withCount(r *limiter.Rule, key []byte, do func(*Zone, *shard, countRef)) {
 	z := s.zoneOf(r)
 	if z == nil {

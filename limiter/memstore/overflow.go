@@ -53,7 +53,7 @@ func (l *location) peekTake(k *limiter.Take, now limiter.Instant) limiter.Decisi
 	return d
 }
 
-// refund is [countRef.refund], also to the share of the client.
+// refund is [countRef.refund], and gives the cost back to the share of the client too.
 func (l *location) refund(k *limiter.Take, now limiter.Instant) {
 	l.countRef.refund(k, now)
 	l.share.Add(-k.Cost)
@@ -68,7 +68,7 @@ func (s *Store) warnOverflow(now limiter.Instant, locations []location) {
 			continue
 		}
 		last := l.zone.lastWarning.Load()
-		since := now - limiter.Instant(last) // negative if a later take was faster, or the clock was set back
+		since := now - limiter.Instant(last) // negative after a take with a later now, or if the clock was set back
 		if max(since, -since) >= warnEvery && l.zone.lastWarning.CompareAndSwap(last, int64(now)) {
 			s.onOverflow(l.zone.name)
 		}

@@ -59,8 +59,7 @@ func TestFloodLocksNobodyOut(t *testing.T) {
 					admitted++
 				}
 			}
-			// About two takes come to a count, which has room for 10 of them with a probability of
-			// 0.9999.
+			// On average two takes share a count, and at most 10 do with a probability of 0.9999.
 			if admitted < paying*99/100 {
 				t.Errorf("%d of %d new keys were admitted during a flood, want 99 %%", admitted, paying)
 			}
@@ -111,7 +110,7 @@ func TestOverflowIsReported(t *testing.T) {
 		{60*second - 1, 0, nil},
 		{60 * second, 0, []string{"a"}},
 		{60 * second, 0, nil},
-		{60*second - 1, 0, nil}, // a later take was faster
+		{60*second - 1, 0, nil}, // a take with a later now came first
 		{61 * second, 1, []string{"b"}},
 		{-second, 0, []string{"a"}}, // the clock was set back
 	} {
@@ -201,13 +200,13 @@ func TestTakeOfTwoWithoutRoomUnderOneRule(t *testing.T) {
 	}
 }
 
-// A client is a client with this address.
+// A client is a [limiter.Client] with a given address.
 type client netip.Addr
 
 func (c client) Network() netip.Addr { return netip.Addr(c) }
 
-// TestFloodOfOneClientLocksNoOtherOut floods a full zone with the keys of one client. Keys of others
-// are admitted, and a key has no more than its limit, however many clients send it.
+// TestFloodOfOneClientLocksNoOtherOut floods a full zone with the keys of one client. Keys of other
+// clients are admitted. A key is admitted no more often than its limit, however many clients send it.
 func TestFloodOfOneClientLocksNoOtherOut(t *testing.T) {
 	const limit, others = 2, 200
 	flood := 20_000
@@ -223,7 +222,7 @@ func TestFloodOfOneClientLocksNoOtherOut(t *testing.T) {
 			other := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("other"), Limit: limiter.Limit{Events: 1_000_000, Window: time.Hour}})
 			take(t, s, start, r, "full")
 			take(t, s, start, r, "full")
-			// Every other take is one of two.
+			// Every second call takes from two zones as one.
 			n := 0
 			send := func(now limiter.Instant, from int, key string) limiter.Decision {
 				by := client(netip.AddrFrom4([4]byte{192, 0, byte(from >> 8), byte(from)}))

@@ -10,15 +10,15 @@
 //
 // # Bounds
 //
-// A zone has at most Rule.MaxKeys keys. When it is full, a new key evicts one that is back at its
-// full limit, with which nothing is lost, or else the idlest of a sample. Keys at their limit,
-// where a take of cost 1 would be denied, are never evicted, so nobody can wash a count away with a
-// flood of fresh keys.
+// A zone has at most Rule.MaxKeys keys. When it is full, a new key evicts a key that is back at its
+// full limit, so that nothing is lost, or else the idlest key of a sample. Keys at their limit, where a
+// take of cost 1 would be denied, are never evicted, so nobody can wash a count away with a flood of
+// fresh keys.
 //
 // A key that finds no room shares one of 4096 counts per rule, the overflow. So a flood is counted,
-// memory does not grow, and a new key is locked out only when the flood has exhausted the very
-// count that it shares. A secret seed chooses the count. One client takes of all these counts
-// together at most 32 times what one of them has, so that it exhausts few: see [limiter.Client].
+// memory does not grow, and a new key is locked out only when the flood has exhausted the very count
+// that it shares. A secret seed chooses the count. One client takes from all these counts together at
+// most 32 times the limit of one count, so that it exhausts few of them: see [limiter.Client].
 //
 // # Lock order
 //
@@ -42,7 +42,7 @@ const DefaultSweepInterval = 10 * time.Second
 
 // Options are the settings of a [Store]. The zero value is ready to use.
 type Options struct {
-	// SweepInterval is the time between two sweeps of the whole store. A shorter one frees memory
+	// SweepInterval is the time between two sweeps of the whole store. A shorter interval frees memory
 	// sooner. Counts do not depend on it. 0 means DefaultSweepInterval.
 	SweepInterval time.Duration
 
@@ -88,7 +88,7 @@ func (s *Store) Close() {
 	s.janitor.Wait()
 }
 
-// Open returns the zone of this name. It is a new one unless that zone is open.
+// Open returns the zone called name. It makes a new one unless a zone of that name is open.
 func (s *Store) Open(name string) *Zone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Store) Take(_ context.Context, now limiter.Instant, takes []limiter.Tak
 	return nil
 }
 
-// takeKnown decides the take of one key that has a count already, and reports whether it has.
+// takeKnown decides k if its key has a count already, and reports whether it has.
 func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
 	z := s.zoneOf(k.Rule)
 	if z == nil {
@@ -203,7 +203,8 @@ func (s *Store) GiveBack(_ context.Context, now limiter.Instant, k *limiter.Take
 	return back, nil
 }
 
-// change has something given back of what k has consumed, if its count is still the same.
+// change calls change with the count that k has consumed from. It does nothing if k was denied, if the
+// count is gone, or if a key of the zone was reset since.
 func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRef)) {
 	z := s.zoneOf(k.Rule)
 	if z == nil || !k.Decision.OK || z.wasReset(k.Decision.At, now) {
@@ -218,7 +219,7 @@ func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRe
 	}
 }
 
-// zoneOf returns the zone of r, nil when it is not an open one of s.
+// zoneOf returns the zone of r, or nil if that is not an open zone of s.
 func (s *Store) zoneOf(r *limiter.Rule) *Zone {
 	z, _ := r.Zone.(*Zone)
 	if z == nil || z.store != s || z.closed.Load() {

@@ -46,8 +46,8 @@ func TestOpenAndCloseZone(t *testing.T) {
 	}
 }
 
-// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and
-// with one that is closed.
+// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and with
+// a closed zone.
 func TestTakeInZoneThatIsNotOpen(t *testing.T) {
 	s := open(t)
 	closed := s.Open("closed")
@@ -83,7 +83,7 @@ func testTakeInZoneThatIsNotOpen(t *testing.T, s *Store, zone limiter.Zone) {
 	}
 }
 
-// A take that is denied by another zone leaves no trace of its key: else a client at its limit
+// A take that is denied by another zone leaves no trace of its key. Otherwise a client at its limit
 // could fill other zones.
 func TestDeniedTakeAddsNoKey(t *testing.T) {
 	s := open(t)
@@ -114,8 +114,8 @@ func TestTakeAfterClose(t *testing.T) {
 	}
 }
 
-// Takes, zones and stats come and go at once; the race detector and the bound are what is looked
-// at.
+// TestConcurrentUse takes, refunds, sweeps and closes zones at the same time. It is for the race
+// detector, and checks the bound of keys.
 func TestConcurrentUse(t *testing.T) {
 	const maxKeys = 50
 	s := open(t)
@@ -132,7 +132,7 @@ func TestConcurrentUse(t *testing.T) {
 			for i := range 2000 {
 				now := start + limiter.Instant(i)*second/100
 				key := strconv.AppendInt(nil, int64(i*(g+1)%300), 10)
-				a := rule(1, "a", limiter.FixedWindow) // in the zone as it is open now
+				a := rule(1, "a", limiter.FixedWindow) // in the zone "a" that is open now
 				takes := []limiter.Take{{Rule: a, Key: key, Cost: 1}, {Rule: b, Key: key, Cost: 1}}
 				if g%2 > 0 {
 					takes[0], takes[1] = takes[1], takes[0]

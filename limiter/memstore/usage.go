@@ -8,12 +8,13 @@ import (
 
 // A usage says for how long a key's count matters.
 type usage struct {
-	// idleSince is when the key was last decided about, or the instant from which it can take one
-	// event again if that is later. An entry is not evicted before it. After the clock was set
-	// back, entries so stay until the clock is there again or they are used anew.
+	// idleSince is the instant of the newest decision about the key, or the instant from which on the
+	// key can take one event again if that is later. The entry is not evicted before idleSince. So
+	// after the clock was set back, an entry stays until the clock reaches idleSince again or the key
+	// is used anew.
 	idleSince limiter.Instant
 
-	resetAt    coarseSecond // from then on the count equals a fresh one
+	resetAt    coarseSecond // the count is kept until then: see keptUntil
 	quietUntil coarseSecond // until then a denial is not the first: see limiter.Decision.Breach
 }
 
@@ -21,9 +22,8 @@ type usage struct {
 // it.
 const pinned = limiter.Never
 
-// breach reports whether a denial at now is the first in a window of this length, in µs. A
-// quietUntil that is later than this denial could make it is left from before the clock was set
-// back.
+// breach reports whether a denial at now is the first in a window, whose length is in µs. If quietUntil
+// is later than this denial could set it, it is from before the clock was set back and does not count.
 func (u *usage) breach(window, now limiter.Instant) bool {
 	if coarseSecondOf(now) < u.quietUntil && u.quietUntil <= coarseSecondAfter(now+window+limiter.LateReading) {
 		return false
@@ -38,8 +38,8 @@ func (u *usage) forgettable(now limiter.Instant) bool {
 	return max(u.resetAt, u.quietUntil) <= coarseSecondOf(now)
 }
 
-// evictionCost orders entries by what is lost with them: nothing with those that are forgettable,
-// else the less the longer they are idle.
+// evictionCost orders entries by what is lost if they are evicted: nothing if they are forgettable, and
+// else the less the longer they are idle. evictable is false while the key is at its limit.
 func (u *usage) evictionCost(now limiter.Instant) (cost int64, evictable bool) {
 	cost = int64(u.idleSince)
 	if u.forgettable(now) {
@@ -49,8 +49,8 @@ func (u *usage) evictionCost(now limiter.Instant) (cost int64, evictable bool) {
 }
 
 // A coarseSecond is an instant in units of 2^20 µs, about a second, rounded down. It takes half the
-// memory of an Instant, and nothing depends on whether an entry is removed a second later. It lasts
-// until the year 2106; later instants are the last one.
+// memory of an Instant, and nothing depends on whether an entry is removed a second later. The largest
+// coarse second is in the year 2106, and stands for all later instants too.
 type coarseSecond uint32
 
 const coarseSecondBits = 20

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// shardBits is the logarithm of the number of shards of a zone. Takes on tens of cores seldom
-	// meet in one, and the take whose key makes a shard grow does not wait for long.
+	// shardBits is the logarithm of the number of shards of a zone. With so many shards, takes on tens
+	// of cores seldom meet in one, and a take whose key makes a shard grow does not wait for long.
 	shardBits = 8
 
-	// idleFor is how long a key that is back at its full limit is kept after its last use, in µs.
-	// Most keys are back before their next request, and adding a key takes far longer than finding
-	// it.
+	// idleFor is how long a key that is back at its full limit is kept after its last use, in µs. Most
+	// keys are back at their full limit before their next request, and adding a key takes far longer
+	// than finding it.
 	idleFor limiter.Instant = 30_000_000
 )
 
@@ -25,19 +25,19 @@ type Zone struct {
 	name     string
 	closed   atomic.Bool
 	counts   *counts
-	overflow *counts      // those that keys without room share; one shard
+	overflow *counts      // the counts that keys without room share; in one shard
 	shares   share.Shares // what clients take of overflow; guarded by the lock of its shard
 
-	keysAtLimit   atomic.Int64 // at the last sweep
+	keysAtLimit   atomic.Int64 // number of keys at their limit at the last sweep
 	lastReset     atomic.Int64 // the instant of the newest reset of a key: takes until then are not refunded
 	lastWarning   atomic.Int64 // the instant at which OnOverflow was called last
 	evictions     atomic.Uint64
 	overflowTakes atomic.Uint64
 
-	changed atomic.Pointer[limitChange] // that no sweep has seen yet; nil: there is none
+	changed atomic.Pointer[limitChange] // the change that no sweep has seen yet; nil if there is none
 }
 
-// Counts are kept in entries: see [countRef]. The state of a shard is the spilled counts.
+// Counts are kept in entries: see [countRef]. The State of a shard is its spilled counts.
 type (
 	spill  = keyed.Spill[limiter.Count]
 	counts = keyed.Map[usage, struct{}, spill]
@@ -72,7 +72,7 @@ type Stats struct {
 	// Keys is how many keys have a count.
 	Keys int
 
-	// Evictions is how many keys were evicted though they were not back at their full limit.
+	// Evictions is how many keys were evicted although they were not back at their full limit.
 	Evictions uint64
 
 	// OverflowTakes is how many takes were decided on an overflow count, because their key found no
@@ -80,7 +80,7 @@ type Stats struct {
 	OverflowTakes uint64
 }
 
-// Stats returns the stats of the zone, all zero when it is closed.
+// Stats returns the stats of the zone. They are all 0 if the zone is closed.
 func (z *Zone) Stats() Stats {
 	if z.closed.Load() {
 		return Stats{}

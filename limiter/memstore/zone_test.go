@@ -83,7 +83,7 @@ func TestForgettableKeysAreEvictedFirst(t *testing.T) {
 
 func TestFloodDoesNotEvictKeysAtTheirLimit(t *testing.T) {
 	flood := 100_000
-	if racetest.Enabled { // which takes ten times as long and finds nothing in a single goroutine
+	if racetest.Enabled { // the race detector takes ten times as long and finds nothing in a single goroutine
 		flood /= 10
 	}
 	for _, maxKeys := range []int{20, 1000} {

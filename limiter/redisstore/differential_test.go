@@ -31,7 +31,7 @@ func TestSameAsMemory(t *testing.T) {
 	}
 }
 
-// TestWaitingAsInMemory does so with a bucket that mostly promises takes their turns.
+// TestWaitingAsInMemory runs such histories on a bucket that mostly promises takes their turns.
 func TestWaitingAsInMemory(t *testing.T) {
 	client, back, lost := connect(t, standalone(t)), 0, 0
 	for seed := range uint64(20) {
@@ -56,13 +56,13 @@ type history struct {
 	*rand.Rand
 	redis  *Store
 	memory *memstore.Store
-	zone   limiter.Zone // in memory
+	zone   limiter.Zone // the zone in memory
 	now    limiter.Instant
 	rules  []*limiter.Rule
 	last   limiter.Decision
-	taken  [][]limiter.Take // can be refunded
+	taken  [][]limiter.Take // takes that can be refunded
 
-	promised map[bool]int // promises given back, and lost
+	promised map[bool]int // how many promises were given back (true), and how many were lost (false)
 }
 
 // algorithms are the algorithms of the rules of a history.
@@ -182,7 +182,7 @@ func (h *history) decide(t *testing.T, takes []limiter.Take, peek bool) error {
 	allowed := true
 	for i, k := range takes {
 		got, want := answers[0][i].Decision, answers[1][i].Decision
-		got.Breach, want.Breach = false, false // memory expires them in whole seconds
+		got.Breach, want.Breach = false, false // the store in memory expires breaches in whole seconds
 		if got != want {
 			return fmt.Errorf("take %d of %d, %d of %q under %v with %+v, peek %v:\n got %+v\nwant %+v as in memory",
 				i+1, len(takes), k.Cost, k.Key, k.Rule.Algorithm, k.Rule.Limit, peek, got, want)
@@ -212,12 +212,12 @@ func (h *history) giveBack(t *testing.T, takes []limiter.Take) error {
 				k.Cost, k.Key, k.Rule.Limit, k.Decision.Turn, inRedis, inMemory)
 		}
 		h.promised[inRedis]++
-		k.Decision.Turn = h.now // it is not given back again
+		k.Decision.Turn = h.now // so that it is not given back again
 	}
 	return nil
 }
 
-// charge charges a key on both stores: an event, or up to three limits.
+// charge charges a key on both stores: one event, or up to three times its limit.
 func (h *history) charge(t *testing.T) error {
 	r := h.rules[h.IntN(len(h.rules))]
 	charges := []limiter.Take{{Rule: r, Key: []byte(h.randomKey()), Cost: pick(h, 1, 1+h.Int64N(3*r.Capacity()))}}
@@ -249,11 +249,11 @@ func (h *history) operate(t *testing.T) error {
 			return err
 		}
 	}
-	if n == 0 { // in memory, no take of the zone from before is refunded, in Redis none of the key
+	if n == 0 { // after a reset, memory refunds no earlier take of the zone, and Redis none of the key
 		h.taken = slices.DeleteFunc(h.taken, func(takes []limiter.Take) bool {
 			return slices.ContainsFunc(takes, func(k limiter.Take) bool { return string(k.Key) != string(key) })
 		})
-		h.now++ // a take at the same instant may have been before
+		h.now++ // a take at the same instant may have come before the reset
 	}
 	if counts[0] != counts[1] {
 		return fmt.Errorf("count of %q under %v with %+v, inspected or after %d were added:\n got %+v\nwant %+v as in memory",
@@ -262,8 +262,8 @@ func (h *history) operate(t *testing.T) error {
 	return nil
 }
 
-// changeAndTake changes a limit, and takes at once. Until the first take Redis keeps a count for as
-// long as the limit of before needs it.
+// changeAndTake changes a limit, and takes at once: until the first take under the new limit, Redis
+// keeps a count only for as long as the old limit needs it.
 func (h *history) changeAndTake(t *testing.T) error {
 	r := h.changeLimit(t, func(r *limiter.Rule, key string) bool {
 		i, err := h.memory.Inspect(t.Context(), h.now, r, []byte(key))
@@ -277,8 +277,9 @@ func (h *history) changeAndTake(t *testing.T) error {
 	return nil
 }
 
-// changeLimit gives one rule another limit, and returns the rule. If all counts are in use, it often
-// changes the rate and the length of the windows too: Redis may have dropped others.
+// changeLimit gives one rule another limit, and returns the rule. If all its counts are in use, it
+// often changes the rate and the length of the windows too. Otherwise it does not, because Redis may
+// have dropped a count that is not in use.
 func (h *history) changeLimit(t *testing.T, inUse func(*limiter.Rule, string) bool) *limiter.Rule {
 	i := h.IntN(len(h.rules))
 	r := h.rules[i]
@@ -302,7 +303,7 @@ func (h *history) changeLimit(t *testing.T, inUse func(*limiter.Rule, string) bo
 	return h.rules[i]
 }
 
-// again returns a rule after its fields were changed.
+// again makes a rule anew after the fields of r were changed.
 func again(t *testing.T, r *limiter.Rule) *limiter.Rule {
 	t.Helper()
 	changed, err := limiter.NewRule(*r)
@@ -312,12 +313,12 @@ func again(t *testing.T, r *limiter.Rule) *limiter.Rule {
 	return changed
 }
 
-// keys are those of a history.
+// keys are the keys of a history.
 var keys = []string{"alice", "bob"}
 
 func (h *history) randomKey() string { return pick(h, keys...) }
 
-// randomTakes returns takes of some rules by few keys.
+// randomTakes returns takes under some of the rules, with random keys.
 func (h *history) randomTakes() []limiter.Take {
 	var takes []limiter.Take
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {

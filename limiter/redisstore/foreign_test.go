@@ -30,7 +30,7 @@ func TestForeignValues(t *testing.T) {
 			if n := s.Foreign(); n < 1 {
 				t.Errorf("%v, %q: foreign values = %d, want some", a, value, n)
 			}
-			for range 2 { // the first replaces the mark
+			for range 2 { // the first take replaces the mark of the breach
 				if d := take(t, s, r, "key", 1); d.OK || d.RetryAt > d.At+2*3_600_000_000 {
 					t.Errorf("%v, %q: take of 1 more = %+v, want a denial for two hours at most", a, value, d)
 				}
@@ -43,7 +43,8 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// TestForeignLogs does the same with sorted sets.
+// TestForeignLogs puts foreign members into the sorted set of a log. The log counts as absent, and the
+// take replaces it.
 func TestForeignLogs(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s, ctx := New(connect(t, standalone(t)), "rl"), t.Context()

@@ -15,8 +15,8 @@ func TestFractionAcrossLimits(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		from, to limiter.Limit
-		after    limiter.Instant // of which the second take has the fraction
-		want     limiter.Instant // since then: the next event
+		after    limiter.Instant // after how long the second take finds the fraction
+		want     limiter.Instant // after how long, from the second take, the next event has accrued
 	}{
 		{"slower", limiter.Limit{Events: 10, Window: time.Second}, limiter.Limit{Events: 1, Window: time.Second}, 190 * ms, 100 * ms},
 		{"faster", limiter.Limit{Events: 1, Window: time.Second}, limiter.Limit{Events: 10, Window: time.Second}, 1090 * ms, 91 * ms},

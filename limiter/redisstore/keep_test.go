@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestBucketIsKeptForNextLimit checks that a bucket of a limit for a while lives until it is full
-// under the limit after that, also if a lease or a denial was the last that Redis has seen.
+// TestBucketIsKeptForNextLimit checks that the bucket of a temporary limit lives until it is full under
+// the limit that follows, even if a lease request was the last call.
 func TestBucketIsKeptForNextLimit(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "kept")
@@ -45,8 +45,8 @@ func TestBucketIsKeptForNextLimit(t *testing.T) {
 	}
 }
 
-// TestDenialKeepsBucket lets a key live for longer that an override denies: its bucket goes on under
-// the limit after that.
+// TestDenialKeepsBucket has an override deny a key. The key lives for KeepFor, because its bucket goes
+// on under the limit that follows the override.
 func TestDenialKeepsBucket(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "denied")

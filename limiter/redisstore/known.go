@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// knownKeys tells keys that Redis has answered about lately, and so probably exist there, from
-// those that a call may create. A key is evicted when another one needs its entry. It takes 256 kB,
-// and is safe for concurrent use.
+// knownKeys remembers the keys about which Redis has answered lately. They probably exist in Redis, and
+// a call may create any other key. A key is evicted when another key needs its entry. knownKeys takes
+// 256 kB, and is safe for concurrent use.
 type knownKeys struct {
 	seed maphash.Seed
-	tags [1 << 16]atomic.Uint32 // 0: none
+	tags [1 << 16]atomic.Uint32 // 0 if the entry has no key
 }
 
 func newKnownKeys() *knownKeys { return &knownKeys{seed: maphash.MakeSeed()} }

@@ -105,8 +105,8 @@ func TestEverythingExpires(t *testing.T) {
 	}
 }
 
-// TestExpiredFieldsAreDropped has many rules one after the other on a key that never expires. The
-// later ones remove the fields of the earlier ones.
+// TestExpiredFieldsAreDropped takes from one key under many rules, one after the other, so that the key
+// never expires. Later takes remove the fields of earlier rules.
 func TestExpiredFieldsAreDropped(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// lend answers one lease request of "key", at now by a test's clock, or by Redis's when now is 0.
+// lend answers one lease request of "key" at now by a test's clock, or by Redis's clock if now is 0.
 func lend(t *testing.T, s *Store, now limiter.Instant, l limiter.LeaseRequest) limiter.LeaseRequest {
 	t.Helper()
 	if now > 0 {
@@ -41,13 +41,13 @@ func leasable(t *testing.T, a limiter.Algorithm) *limiter.Rule {
 func TestValuesWithLeases(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))
-	const start = limiter.Instant(1_800_000_000_000_000) // of a slot
+	const start = limiter.Instant(1_800_000_000_000_000) // start of a slot
 	type step struct {
 		name    string
-		after   time.Duration // since the start
+		after   time.Duration // time since start
 		request limiter.LeaseRequest
-		bytes   int // of the value
-		noted   int // members of the log
+		bytes   int // bytes of the value
+		noted   int // number of members of the log
 	}
 	for _, test := range []struct {
 		limiter.Algorithm
@@ -65,13 +65,13 @@ func TestValuesWithLeases(t *testing.T) {
 			{"served", 0, limiter.LeaseRequest{Need: 1}, 20, 0},
 			{"granted", 0, limiter.LeaseRequest{Want: 10}, 55, 0},
 			{"refilled, and still open", 2 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start}}, 57, 0},
-			{"over", 20 * time.Second, limiter.LeaseRequest{Need: 1}, 22, 0}, // with since when it is scarce
+			{"over", 20 * time.Second, limiter.LeaseRequest{Need: 1}, 22, 0}, // with the units for which it is scarce
 		}},
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, []step{
 			{"granted", 0, limiter.LeaseRequest{Want: 10}, 30, 0},
 			{"still open", 7499 * time.Millisecond, limiter.LeaseRequest{}, 30, 0},
-			{"over", 7500 * time.Millisecond, limiter.LeaseRequest{}, 10, 1}, // it was not written then
-			{"served", 8 * time.Second, limiter.LeaseRequest{Need: 1}, 0, 3}, // with the member gone
+			{"over", 7500 * time.Millisecond, limiter.LeaseRequest{}, 10, 1}, // the value was not written
+			{"served", 8 * time.Second, limiter.LeaseRequest{Need: 1}, 0, 3}, // one of them is the member `gone`
 			{"granted again", 8 * time.Second, limiter.LeaseRequest{Want: 10}, 30, 3},
 			{"returned", 8 * time.Second, limiter.LeaseRequest{Returns: [2]limiter.Return{{Events: limiter.Events{N: 10, At: start + 8_000_000}}}}, 0, 3},
 			{"canceled", 9 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start + 8_000_000}}, 10, 2},
@@ -102,8 +102,8 @@ func TestValuesWithLeases(t *testing.T) {
 	}
 }
 
-// TestLeasesExpire checks the time to live of all that a lease request writes: as long as it is of
-// use, and at most an eighth longer.
+// TestLeasesExpire checks the time to live of the hash that a lease request writes: as long as the hash
+// is of use, and at most an eighth longer.
 func TestLeasesExpire(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, test := range []struct {

@@ -30,8 +30,8 @@ func TestLendAsSpecified(t *testing.T) {
 	}
 }
 
-// TestLendAsSpecifiedWithClockSetBack does so with a clock that now and then steps back, after a
-// call whose instant was written.
+// TestLendAsSpecifiedWithClockSetBack plays such histories with a clock that now and then steps back,
+// after a call whose instant was written.
 func TestLendAsSpecifiedWithClockSetBack(t *testing.T) {
 	client := connect(t, standalone(t))
 	for seed := range 200 {
@@ -48,15 +48,15 @@ type leaseHistory struct {
 	nodes       []*Store
 	keys        []string
 	ledgers     map[account]*leasetest.Ledger
-	granted     []grant                      // that may be returned
-	served      []returnable                 // that may be canceled
-	seen        map[account][]limiter.Events // of the last replies
+	granted     []grant                      // grants that may be returned
+	served      []returnable                 // served events that may be canceled
+	seen        map[account][]limiter.Events // states in the last replies
 	incarnation uint64
-	expires     limiter.Instant // of the last lease
-	latest      limiter.Instant // that the clock has shown
+	expires     limiter.Instant // expiry of the last lease
+	latest      limiter.Instant // latest instant that the clock has shown
 	stepsBack   bool
 	mayStepBack bool          // the last write has the newest instant
-	failsOver   *redis.Client // whose counts return to an earlier state now and then; nil: they never do
+	failsOver   *redis.Client // its counts return to an earlier state now and then; nil if they never do
 	replica     replica
 }
 
@@ -66,7 +66,7 @@ type account struct {
 	rule uint32
 }
 
-// A returnable is what an account was granted or served.
+// A returnable is what an account was served at an instant.
 type returnable struct {
 	account
 	limiter.Events
@@ -92,7 +92,7 @@ func newLeaseHistory(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algor
 	other := *s
 	h.nodes = []*Store{s, &other}
 	h.ledgers = make(map[account]*leasetest.Ledger)
-	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // until a server replies
+	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // 1 until a server replies
 	return h
 }
 
@@ -157,8 +157,8 @@ func (h *leaseHistory) changeAndTake(t *testing.T) error {
 	return nil
 }
 
-// passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back,
-// and reports that.
+// passTime lets time pass, often to the end of a lease or a slot, or close to it. Now and then it sets
+// the clock back, and reports that.
 func (h *leaseHistory) passTime() (setBack bool) {
 	if h.mayStepBack && h.IntN(10) == 0 {
 		h.now -= limiter.Instant(pick(h.history, h.Int64N(limiter.LateReading), limiter.LateReading+h.Int64N(1<<30)))
@@ -257,21 +257,22 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 	if h.mayHaveExpired(r, key) {
 		l.Seen = limiter.Events{}
 	}
-	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
+	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after the served events, little else was used
 		l.Lacked, l.Incarnation = l.Cancel.N+h.Int64N(4), h.incarnation
 	}
 	return l
 }
 
-// mayHaveExpired reports whether Redis may have dropped the value of an account, by chance, with
-// the instant of its newest write, which a ledger keeps. Without that instant more may be restored.
+// mayHaveExpired reports whether Redis may have dropped the value of an account, which is a matter of
+// chance. The value has the instant of the newest write, which a ledger keeps in any case. Without that
+// instant, more may be restored.
 func (h *leaseHistory) mayHaveExpired(r *limiter.Rule, key string) bool {
 	ledger := h.ledgers[account{key, r.ID}]
 	return ledger != nil && ledger.Newest() > 0 && ledger.Inspect(r, h.now).Consumed == 0
 }
 
-// giveBack returns some of what the account was granted, once. Of a part it may have spent what the
-// part has not accrued yet.
+// giveBack makes a return of some of what the account was granted. Each grant is returned once. For a
+// part, it may say that more was spent than the part has accrued.
 func (h *leaseHistory) giveBack(a account) limiter.Return {
 	for i, o := range h.granted {
 		if o.account == a {
@@ -289,7 +290,7 @@ func (h *leaseHistory) giveBack(a account) limiter.Return {
 	return limiter.Return{}
 }
 
-// takeBack returns some of what the account was served, once.
+// takeBack returns some of the events that the account was served, each of them once.
 func (h *leaseHistory) takeBack(a account) limiter.Events {
 	for i, o := range h.served {
 		if o.account == a {
@@ -317,7 +318,7 @@ func (h *leaseHistory) ledgersOf(key string, requests []limiter.LeaseRequest) []
 	return ledgers
 }
 
-// take has a node take under strict rules. For a ledger, that is a request that needs the cost.
+// take has a node take without a lease. For a ledger, such a take is a request that needs the cost.
 func (h *leaseHistory) take(t *testing.T) error {
 	key := pick(h.history, h.keys...)
 	var takes []limiter.Take
@@ -371,7 +372,7 @@ func (h *leaseHistory) peek(t *testing.T) error {
 	return nil
 }
 
-// compare compares decisions.
+// compare compares the decisions on takes with those on requests.
 func (h *leaseHistory) compare(takes []limiter.Take, requests []limiter.LeaseRequest) error {
 	for i, k := range takes {
 		got, want := k.Decision, requests[i].Decision

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// refund refunds some takes.
+// refund refunds the takes of one earlier call.
 func (h *leaseHistory) refund(t *testing.T) error {
 	if len(h.taken) == 0 {
 		return nil

@@ -31,7 +31,7 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// TestStrictRulesGrantNothing grants no lease under a strict rule.
+// TestStrictRulesGrantNothing requests a lease under a strict rule, which grants none.
 func TestStrictRulesGrantNothing(t *testing.T) {
 	r, err := limiter.NewRule(limiter.Rule{ID: 1, Strict: true, Limit: limiter.Limit{Events: 600, Window: time.Minute}})
 	if err != nil {
@@ -64,7 +64,8 @@ func TestRequestAfterRestart(t *testing.T) {
 	}
 }
 
-// TestLendFails calls done once with an error: when the call fails, and when the client is closed.
+// TestLendFails checks that Lend calls done once with an error if the call fails, and if the client is
+// closed.
 func TestLendFails(t *testing.T) {
 	client := connect(t, standalone(t))
 	requests := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{}), Key: []byte("key"), Need: 1}}
@@ -96,7 +97,7 @@ func TestReadGrantsRejectsOtherReplies(t *testing.T) {
 	}{
 		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(0)}, true},
 		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts}, true},
-		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts, int64(2)}, true}, // two values belonged to others
+		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts, int64(2)}, true}, // with two foreign values
 		{nil, false},
 		{[]any{}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0)}, false},

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// Inspect implements [limiter.Operator]. It peeks.
+// Inspect implements [limiter.Operator]. It peeks at a take of one event.
 func (s *Store) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, err error) {
 	g := group{{Rule: r, Key: key, Cost: 1}}
 	c := s.takeCall(now, g, false)
@@ -23,7 +23,7 @@ func (s *Store) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rul
 	return i, nil
 }
 
-// Reset implements [limiter.Operator]. What nodes have leased under other rules of the key is not
+// Reset implements [limiter.Operator]. Leases under other rules of the key that are out then are not
 // returned any more. A failover may lose a reset, as it may lose any write.
 func (s *Store) Reset(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
 	b := s.newCall(key, now, "reset")

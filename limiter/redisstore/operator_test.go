@@ -17,9 +17,9 @@ func reset(t *testing.T, s *Store, now limiter.Instant, r *limiter.Rule) {
 	}
 }
 
-// TestNothingComesBackAfterReset resets a count while a lease is out. Then come, from nodes that
-// have not heard of it: a return, a cancel, and after a failover the state
-// that was seen. None of them changes the new count. Leases of after the reset are returned.
+// TestNothingComesBackAfterReset resets a count while a lease is out. After that, nodes that have not
+// heard of the reset send a return, a cancel and, after a failover, the state that they have seen. None
+// of these changes the new count. A lease from after the reset is returned as usual.
 func TestNothingComesBackAfterReset(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
@@ -28,7 +28,7 @@ func TestNothingComesBackAfterReset(t *testing.T) {
 		seen := before.Decision.Seen()
 		reset(t, s, now+1000, r)
 		after := lend(t, s, now+2000, limiter.LeaseRequest{Rule: r, Need: 200, Want: 40, Incarnation: before.Incarnation})
-		held := int64(0) // by parts of a bucket, which nodes go on spending
+		held := int64(0) // events in parts of a bucket, which nodes go on spending
 		if a.Kind == limiter.TokenBucket {
 			held = before.Granted
 		}
@@ -55,8 +55,8 @@ func TestNothingComesBackAfterReset(t *testing.T) {
 	}
 }
 
-// TestNothingIsRestoredToEmptyCount has a node come with what it has seen when nothing was taken
-// since the reset, and when there was nothing to reset.
+// TestNothingIsRestoredToEmptyCount has a node send the state that it has seen before a reset. Nothing
+// was taken since the reset. In one case Redis had lost the count before the reset.
 func TestNothingIsRestoredToEmptyCount(t *testing.T) {
 	client, redis := connect(t, standalone(t)), redistest.Shared(t).Client()
 	for _, a := range algorithms {
@@ -77,8 +77,8 @@ func TestNothingIsRestoredToEmptyCount(t *testing.T) {
 	}
 }
 
-// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. As far as Redis
-// tells leased events from others, they stay consumed until they are returned.
+// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. If the algorithm tells
+// leased events from others, the leased events stay consumed until they are returned.
 func TestAddQuotaKeepsLeases(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
@@ -99,7 +99,7 @@ func TestAddQuotaKeepsLeases(t *testing.T) {
 	}
 }
 
-// TestInspectChangesNothing compares what Redis has before and after inspections.
+// TestInspectChangesNothing compares what Redis has before inspections and after them.
 func TestInspectChangesNothing(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, a := range algorithms {
@@ -134,7 +134,8 @@ func TestInspectChangesNothing(t *testing.T) {
 	}
 }
 
-// TestOperatorsWriteWhatExpires resets and adds quota to keys that Redis has and has not.
+// TestOperatorsWriteWhatExpires adds quota to a key that Redis has, and to one that it has not, and
+// resets them. All that is written expires.
 func TestOperatorsWriteWhatExpires(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "expires")

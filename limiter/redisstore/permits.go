@@ -13,7 +13,7 @@ var _ concurrency.Lender = (*Store)(nil)
 
 var permitsScript = redisconn.NewScript(lua.Permits())
 
-// errOvertaken is the error of a request after a newer one of the same node.
+// errOvertaken is the error of a request that arrives after a newer request of the same node.
 var errOvertaken = errors.New("redisstore: a newer request of this node has overtaken this one")
 
 // Exchange implements [concurrency.Lender]: see permits.lua.

@@ -23,7 +23,8 @@ func exchange(s *Store, q *concurrency.Request) (g concurrency.Grant, err error)
 	return g, err
 }
 
-// TestPermitsAsRecords sends random requests to Redis and to its specification.
+// TestPermitsAsRecords sends random requests to Redis and to its specification, and compares the
+// answers.
 func TestPermitsAsRecords(t *testing.T) {
 	client := connect(t, standalone(t))
 	for seed := range uint64(5) {
@@ -55,8 +56,8 @@ func TestPermitsAsRecords(t *testing.T) {
 	}
 }
 
-// TestPermitsExpire checks that Redis keeps nothing of permits that are returned, and nothing for
-// ever. It has a value that is none of ours.
+// TestPermitsExpire checks that Redis keeps nothing of permits that are returned, and nothing for ever.
+// A foreign value in the hash is removed.
 func TestPermitsExpire(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")

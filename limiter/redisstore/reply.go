@@ -9,9 +9,9 @@ import (
 
 // A result is what a call found for the takes of a group. Their decisions are in the takes.
 type result struct {
-	allowed bool                  // all of them; then they are consumed, except by a peek
-	foreign int64                 // values that no script has written
-	counts  []limiter.RemoteCount // after that
+	allowed bool                  // all takes are allowed, and consumed unless the call is a peek
+	foreign int64                 // number of values that no script has written
+	counts  []limiter.RemoteCount // the counts after the call
 }
 
 // readTakes reads the reply of take.lua and writes the decisions.
@@ -30,7 +30,7 @@ func readTakes(reply any, g group, consume bool) (result, error) {
 	for i, k := range g {
 		if consume && a.allowed {
 			d := a.counts[i].Peek(k.Rule, k.Cost)
-			d.OK, d.RetryAt = true, d.At // d is about another such take
+			d.OK, d.RetryAt = true, d.At // d is the decision on a further take of the same cost
 			if k.Wait > 0 {
 				d.Turn = a.counts[i].Turn(k.Rule)
 			}
@@ -44,7 +44,7 @@ func readTakes(reply any, g group, consume bool) (result, error) {
 	return a, nil
 }
 
-// rollBack changes the decisions of g, which was consumed, to those of a group that was not.
+// rollBack changes the decisions of g, which was consumed, to those that g has after it is refunded.
 func (a result) rollBack(g group) {
 	for i, k := range g {
 		if k.Decision.Turn != 0 {
@@ -82,8 +82,8 @@ func readCount(reply any, rule *limiter.Rule) (state limiter.CountState, foreign
 	return count.State(rule), foreign, nil
 }
 
-// A reader reads the numbers of a reply. When one is missing or is none, it returns 0 and has
-// failed.
+// A reader reads the items of a reply. If an item is missing or has the wrong type, it returns 0 or ""
+// and sets failed.
 type reader struct {
 	reply  any
 	rest   []any
@@ -95,8 +95,8 @@ func newReader(reply any) *reader {
 	return &reader{reply: reply, rest: list, failed: !ok}
 }
 
-// end reads the number of foreign values, which is left out when it is 0. It returns an error if
-// the reply is not exactly what was read: one of script.
+// end reads the number of foreign values, which is left out of the reply if it is 0. It returns an
+// error if reading has failed or items are left: then the reply is not one of script.
 func (r *reader) end(script string) (foreign int64, err error) {
 	if len(r.rest) > 0 {
 		foreign = r.next()
@@ -108,7 +108,7 @@ func (r *reader) end(script string) (foreign int64, err error) {
 	return foreign, nil
 }
 
-// item returns the next item; nil when there is none.
+// item returns the next item, or nil if there is none.
 func (r *reader) item() (v any) {
 	if len(r.rest) > 0 {
 		v, r.rest = r.rest[0], r.rest[1:]
@@ -133,7 +133,7 @@ func (r *reader) list(n int) []int64 {
 	return numbers
 }
 
-// packed returns the next item, which is a string of n bytes, or 0 for none.
+// packed returns the next item, which is a string of n bytes. It returns "" if the item is 0.
 func (r *reader) packed(n int) string {
 	switch v := r.item().(type) {
 	case string:

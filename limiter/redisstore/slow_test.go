@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestSlowReplies has replies that take most of the timeout. Takes, also those that are rolled back
-// in a second round, refunds and lease requests are answered. A lease request is reported as written
-// long before.
+// TestSlowReplies has replies that take most of the timeout. Takes are answered, also those that are
+// rolled back in a second round, and so are lease requests. A lease request is reported as written long
+// before its reply.
 func TestSlowReplies(t *testing.T) {
 	const timeout = 400 * time.Millisecond
 	const delay = timeout * 3 / 4
@@ -45,7 +45,7 @@ func TestSlowReplies(t *testing.T) {
 	if err := s.Peek(t.Context(), 0, both); err != nil || both[1].Decision.Remaining != 2 {
 		t.Errorf("after a take that was rolled back: %+v, %v, want 2 remaining", both[1].Decision, err)
 	}
-	var written time.Time // twice, as Redis does not know the script at first
+	var written time.Time // set twice if Redis does not know the script at first
 	done := make(chan error, 1)
 	requests := []limiter.LeaseRequest{{Rule: r, Key: []byte("b"), Need: 1}}
 	s.Lend(requests, func() { written = time.Now() }, func(err error) { done <- err })

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/storetest"
 )
 
-// TestStrictAccounts runs the tests of all stores with strict rules. Their accounts decide nothing
-// but denials that Redis would repeat.
+// TestStrictAccounts runs the tests of all stores with strict rules. Under these, accounts decide
+// nothing but denials that Redis would repeat.
 func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
 	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Zone) {
@@ -33,7 +33,7 @@ func TestStrictAccounts(t *testing.T) {
 type watchedLender struct {
 	*Store
 	mu   sync.Mutex
-	idle sync.Cond // open is 0
+	idle sync.Cond // signaled when open is 0
 	open int
 }
 
@@ -53,7 +53,7 @@ func (l *watchedLender) add(n int) {
 	}
 }
 
-// await waits until no request is without an answer.
+// await waits until all requests have an answer.
 func (l *watchedLender) await() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *watchedLender) await() {
 }
 
 // A strictStore is a store whose rules are strict. Its lender's clock is at the instant of the last
-// take. A peek waits for the returns before it.
+// take. A peek waits until all earlier lease requests have an answer.
 type strictStore struct {
 	*lease.Store
 	lender *watchedLender
@@ -120,7 +120,7 @@ func (s *strictStore) begin(now limiter.Instant, takes []limiter.Take) (strict [
 	if s.rules == nil {
 		s.now, s.monotonic, s.rules = now, now, make(map[*limiter.Rule]*limiter.Rule)
 	}
-	if s.monotonic += max(0, now-s.now); now < s.now { // no remembered denial survives a clock that is set back
+	if s.monotonic += max(0, now-s.now); now < s.now { // so that no remembered denial survives a clock that is set back
 		s.monotonic += 2_000_000
 	}
 	s.now = now

@@ -37,7 +37,7 @@ func TestWaitingBesidePartsAsSpecified(t *testing.T) {
 	}
 }
 
-// takeWaiting has some takes wait in Redis and by the specification. Some of them leave.
+// takeWaiting has some takes wait in Redis and in the specification. Some of them are given back.
 func (h *leaseHistory) takeWaiting(t *testing.T, seen map[string]int) error {
 	key, r := pick(h.history, h.keys...), h.rules[0]
 	a := account{key, r.ID}

@@ -27,8 +27,8 @@ func testChangedLimit(t *testing.T, open opener) {
 	})
 }
 
-// testRefundAfterLoweredLimit checks that a refund of what was taken under a larger limit gives
-// back none of what the lowered one counts.
+// testRefundAfterLoweredLimit checks that a refund of what was taken under a larger limit gives back
+// nothing that counts under the lowered limit.
 func testRefundAfterLoweredLimit(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		high, low := perMinute(1000), perMinute(2)
@@ -41,8 +41,8 @@ func testRefundAfterLoweredLimit(t *testing.T, open opener) {
 	})
 }
 
-// testLoweredAndRaisedLimit lowers the limit of a bucket, which sets aside what it lacks beyond
-// twice the new one, and raises it a little. All that the bucket lacks counts again.
+// testLoweredAndRaisedLimit lowers the limit of a bucket, which sets aside what it lacks beyond twice
+// the new limit, and then raises the limit a little. All that the bucket lacks counts again.
 func testLoweredAndRaisedLimit(t *testing.T, open opener) {
 	for _, raise := range []int64{1, 256, 1 << 16} {
 		s, zones := open(t, zone)
@@ -52,7 +52,7 @@ func testLoweredAndRaisedLimit(t *testing.T, open opener) {
 		low, raised := perMinute(3), perMinute(3+raise)
 		allowed(t, s, start, perMinute(1_000_000), "key", 900_000, 100_000)
 		denied(t, s, start, low, "key", 1, 0)
-		if _, err := s.AddQuota(t.Context(), start, low, []byte("key"), 1); err != nil { // which is written
+		if _, err := s.AddQuota(t.Context(), start, low, []byte("key"), 1); err != nil { // AddQuota writes the count
 			t.Fatal(err)
 		}
 		denied(t, s, start, raised, "key", 1, 0)

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testCharge checks that charges count in full, and where.
+// testCharge checks that charges count in full, and in which window.
 func testCharge(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(10)
@@ -30,8 +30,8 @@ func testCharge(t *testing.T, open opener) {
 	t.Run("window", func(t *testing.T) { testChargedWindow(t, open) })
 }
 
-// testChargedBucket charges a bucket of 10 a minute 100 limits. It admits nothing until all of it
-// has come back, whatever is asked meanwhile.
+// testChargedBucket charges a bucket of 10 a minute 100 times its limit. The bucket admits nothing
+// until it has got back what exceeds the limit, whatever is asked meanwhile.
 func testChargedBucket(t *testing.T, open opener) {
 	s, zones := open(t, zone)
 	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 10)
@@ -47,12 +47,12 @@ func testChargedBucket(t *testing.T, open opener) {
 	remains(t, s, start+102*minute, r, "key", 10)
 }
 
-// testChargedWindow charges windows of 10 in the middle of a minute: they are those of the charge,
-// whenever its request was taken.
+// testChargedWindow charges windows of 10 in the middle of a minute. A charge counts in the window of
+// its own instant, whenever the request was taken.
 func testChargedWindow(t *testing.T, open opener) {
 	for _, test := range []struct {
 		limiter.Algorithm
-		free   limiter.Instant // from when on 10 can be taken
+		free   limiter.Instant // from when on 10 events can be taken
 		before int64           // what remains right before
 	}{
 		{limiter.Algorithm{Kind: limiter.FixedWindow}, 3 * minute, 0},

@@ -33,8 +33,8 @@ func testExactInstants(t *testing.T, open opener) {
 	})
 }
 
-// testRepeatedDenials checks that each denial tells the same retry instant while nothing changes,
-// or one that is a little later, and that this is when a take is allowed.
+// testRepeatedDenials checks that each denial tells the same retry instant while nothing changes, or
+// one that is a little later. A take is allowed at the first of these instants.
 func testRepeatedDenials(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		const late = 10_000 // µs

@@ -54,8 +54,9 @@ func (o *operatorTest) inspect(now limiter.Instant, r *limiter.Rule, key string)
 	return i.Count
 }
 
-// has checks the count of key, of which Remaining is what is left of the limit. It compares the
-// instants with those of a peek, which may repeat a denial with a reset in whole ms.
+// has checks that the count of key has consumed the given events and that the rest of the limit
+// remains. Its instants must be those of a peek. If a peek repeats a denial, its reset may be rounded
+// up to a whole ms.
 func (o *operatorTest) has(now limiter.Instant, r *limiter.Rule, key string, consumed int64) {
 	o.Helper()
 	o.check(now, r, key, o.inspect(now, r, key), consumed)
@@ -73,7 +74,7 @@ func (o *operatorTest) check(now limiter.Instant, r *limiter.Rule, key string, g
 	}
 }
 
-// addQuota adds quota to key and checks how much is consumed then.
+// addQuota adds quota to key and checks how much is consumed after that.
 func (o *operatorTest) addQuota(now limiter.Instant, r *limiter.Rule, key string, events, consumed int64) {
 	o.Helper()
 	got, err := o.AddQuota(o.Context(), now, r, []byte(key), events)
@@ -113,8 +114,8 @@ func testInspect(o *operatorTest) {
 	testInspectUnderAnother(o)
 }
 
-// testInspectUnderAnother checks that an inspection changes nothing under a limit that is not that
-// of the takes, as an operator may not know the tier that they have.
+// testInspectUnderAnother checks that an inspection under another limit than that of the takes changes
+// nothing. An operator may not know the tier of the key.
 func testInspectUnderAnother(o *operatorTest) {
 	perHour := newRule(o.T, limiter.Rule{
 		ID: 1, Zone: o.zone, Algorithm: o.algorithm, Limit: limiter.Limit{Events: 10, Window: time.Hour},
@@ -155,8 +156,8 @@ func testAddQuota(o *operatorTest) {
 	o.has(start, wide, "lowered", 10)
 }
 
-// testAddQuotaNewestFirst adds quota to a key that has consumed some long ago and some just now.
-// What was consumed just now is given back.
+// testAddQuotaNewestFirst adds quota to a key that has consumed some events long ago and some just now.
+// Those that were consumed just now are given back.
 func testAddQuotaNewestFirst(o *operatorTest) {
 	r := o.perMinute(10)
 	early, late := start, start+30*second
@@ -175,15 +176,15 @@ func testAddQuotaNewestFirst(o *operatorTest) {
 	allowed(o.T, o, before.ResetAt, r, "key", 10, 0)
 
 	allowed(o.T, o, start, r, "weighed", 10, 0)
-	half := start + 90*second // of a sliding window with one sub-window, half of the old events count
+	half := start + 90*second // in a sliding window with one sub-window, half of the old events count
 	used := o.inspect(half, r, "weighed").Consumed
 	o.addQuota(half, r, "weighed", 2, max(0, used-2))
 	allowed(o.T, o, half, r, "weighed", 10-max(0, used-2), 0)
 	denied(o.T, o, half, r, "weighed", 1, 0)
 }
 
-// testReset checks that a key has its full limit again, that nothing of before comes back, and that
-// others keep their counts.
+// testReset checks that a key has its full limit again, that nothing from before the reset comes back,
+// and that other keys and rules keep their counts.
 func testReset(o *operatorTest) {
 	r := o.perMinute(10)
 	another := perMinute(o.T, 2, o.zone, o.algorithm, 10)
@@ -221,8 +222,8 @@ func testReset(o *operatorTest) {
 	denied(o.T, o, start-60*minute, r, "key", 1, 0)
 }
 
-// testConcurrentOperator adds quota and inspects while others take. Exactly as many more events are
-// admitted as were added.
+// testConcurrentOperator adds quota and inspects while other goroutines take. Exactly as many more
+// events are admitted as were added.
 func testConcurrentOperator(o *operatorTest) {
 	r := o.perMinute(500)
 	allowed(o.T, o, start, r, "key", 500, 0)

@@ -67,9 +67,9 @@ func testRefundOfTakenInBetween(t *testing.T, open opener) {
 		name string
 		limiter.Algorithm
 		again        limiter.Instant // when another take comes
-		cost, left   int64           // its cost, and what remains then
+		cost, left   int64           // the cost of the other take, and what remains after it
 		back         limiter.Instant // when the 4 are refunded
-		before, want int64           // what remains right before and after that
+		before, want int64           // what remains right before the refund and right after it
 	}{
 		{"bucket, none refilled", limiter.Algorithm{}, 0, 6, 0, 0, 0, 4},
 		{"bucket, half refilled", limiter.Algorithm{}, 12 * second, 8, 0, 12 * second, 0, 2},
@@ -98,8 +98,9 @@ func testRefundOfTakenInBetween(t *testing.T, open opener) {
 	}
 }
 
-// testRefundToPartialBucket takes 4 from a bucket of 10 a minute that has 5, empties it later, and
-// refunds the 4. It gets back those that it would lack without the other take.
+// testRefundToPartialBucket takes 4 from a bucket of 10 a minute that has 5, empties the bucket later,
+// and refunds the 4. The bucket gets back as many of them as it would still lack without the later
+// take.
 func testRefundToPartialBucket(t *testing.T, open opener) {
 	for _, test := range []struct {
 		after limiter.Instant
@@ -132,7 +133,7 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	remains(t, s, start, b, "y", 10)
 
 	takeAll(t, s, start, takes...)
-	takes[0].Decision = limiter.Decision{} // as if it was never decided
+	takes[0].Decision = limiter.Decision{} // as if the take was never decided
 	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +141,10 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	remains(t, s, start, b, "y", 10)
 }
 
-// testRefundToScarceBucket refunds 8 events to a bucket of 160 a minute that has refilled by more
-// since, but was never near to being full: it lacks them still. Once it has been, nothing goes
-// back but what was taken later, be it soon.
+// testRefundToScarceBucket refunds 8 events to a bucket of 160 a minute. The bucket has refilled by
+// more since the take, but was never near to being full. So it still lacks the events, and gets all of
+// them back. After it was near to being full, an earlier take gets nothing back, but a take soon after
+// that does.
 func testRefundToScarceBucket(t *testing.T, open opener) {
 	s, zones := open(t, zone)
 	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 160)
@@ -154,12 +156,12 @@ func testRefundToScarceBucket(t *testing.T, open opener) {
 	refund(t, s, start+26*second, r, "key", 8, d)
 	remains(t, s, start+26*second, r, "key", 100)
 
-	allowed(t, s, start+47*second, r, "key", 100, 56) // of 156
+	allowed(t, s, start+47*second, r, "key", 100, 56) // 156 were left
 	soon := allowed(t, s, start+47*second+second/50, r, "key", 8, 48)
 	refund(t, s, start+50*second, r, "key", 8, d)
 	remains(t, s, start+50*second, r, "key", 56)
 
 	allowed(t, s, start+60*second, r, "key", 60, 23)
 	refund(t, s, start+95*second, r, "key", 8, soon)
-	remains(t, s, start+95*second, r, "key", 124) // of 116
+	remains(t, s, start+95*second, r, "key", 124) // 116 were left
 }

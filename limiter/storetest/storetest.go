@@ -74,8 +74,8 @@ var algorithms = []struct {
 	{"fixed_window", limiter.Algorithm{Kind: limiter.FixedWindow}},
 }
 
-// eachAlgorithm runs test for every algorithm, with a store and a function that returns rules with
-// a limit per minute. They have the ID 1, so they share their counts.
+// eachAlgorithm runs test for every algorithm, with a store and a function that returns rules with a
+// limit per minute. These rules have the ID 1, so they share their counts.
 func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Store, func(events int64) *limiter.Rule)) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {

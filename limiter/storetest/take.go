@@ -12,7 +12,7 @@ func take(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, k
 	return takeAll(t, s, now, newTake(r, key, cost))[0]
 }
 
-// allowed takes cost events of key and returns the decision. It must be OK with remaining left.
+// allowed takes cost events of key and returns the decision, which must be OK with remaining left.
 func allowed(
 	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost, remaining int64,
 ) limiter.Decision {
@@ -24,8 +24,8 @@ func allowed(
 	return d
 }
 
-// denied takes cost events of key and returns the retry instant. It must be a denial with remaining
-// left.
+// denied takes cost events of key and returns the retry instant. The decision must be a denial with
+// remaining left.
 func denied(
 	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost, remaining int64,
 ) limiter.Instant {
@@ -72,7 +72,7 @@ func newTake(r *limiter.Rule, key string, cost int64) limiter.Take {
 	return limiter.Take{Rule: r, Key: []byte(key), Cost: cost}
 }
 
-// takeAll takes several as one and returns their decisions.
+// takeAll decides several takes as one and returns their decisions.
 func takeAll(t *testing.T, s limiter.Store, now limiter.Instant, takes ...limiter.Take) []limiter.Decision {
 	t.Helper()
 	if err := s.Take(t.Context(), now, takes); err != nil {

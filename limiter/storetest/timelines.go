@@ -17,8 +17,8 @@ type moment struct {
 	resetAt   limiter.Instant
 }
 
-// testTimelines follows one key under each algorithm through its windows. It takes at each boundary
-// and a microsecond before.
+// testTimelines follows one key under each algorithm through its windows. It takes at boundaries and a
+// microsecond before them.
 func testTimelines(t *testing.T, open opener) {
 	for _, line := range []struct {
 		name    string
@@ -132,7 +132,7 @@ func testTimelines(t *testing.T, open opener) {
 				if m.retryAt == limiter.Never {
 					want.RetryAt = limiter.Never
 				}
-				got.Breach = false // has a test of its own
+				got.Breach = false // Breach has a test of its own
 				if got != want {
 					t.Fatalf("take of %d at %s:\n got %+v\nwant %+v", m.cost, offset(start+m.at), got, want)
 				}

@@ -1,5 +1,5 @@
-// Package baseline compares, in benchmarks, what counts by key with the least that any limiter must
-// do: to find a key's counter in a map that is safe for concurrent use, and to add to it.
+// Package baseline has benchmarks that compare limiters with the least that any limiter must do: to
+// find a key's counter in a map that is safe for concurrent use, and to add to it.
 package baseline
 
 import (
@@ -9,29 +9,31 @@ import (
 	"testing"
 )
 
-// keyCounts are the numbers of warm keys that are counted, in random order: few enough to stay in
-// the caches of the processor, and too many for them.
+// keyCounts are the numbers of keys: few enough to stay in the caches of the processor, and too many
+// for them. The keys are known already, and counted in random order.
 var keyCounts = []int{1_000, 100_000}
 
-// A Counter counts one event of a key, and returns how many there are or how many are left; less
-// than 0 when that did not go as it should. It is made for one goroutine.
+// A Counter counts one event of a key, and returns how many events there are or how many are left. It
+// returns less than 0 if counting has failed. It is made for one goroutine.
 type Counter func(key []byte) (n int64)
 
 // A Contender is a way to count.
 type Contender struct {
 	Name string
 
-	// Open prepares it for these keys and returns what makes a Counter for each goroutine.
+	// Open prepares the contender for keys and returns a function that makes a Counter for each
+	// goroutine.
 	Open func(b *testing.B, keys [][]byte) (each func() Counter)
 }
 
 // Compare benchmarks the baselines, the second of which has 1<<shardBits maps, and then the others:
 //
-//   - latency: one goroutine counts, and which key is next depends on the answer. So nothing is counted before, as it is in a
-//     server, where a request's other work lies between two of them.
-//   - throughput: one goroutine counts in a loop. Where counting is a few instructions, as in a map, the processor is at several
-//     keys at a time and waits for the memory of all of them together.
-//   - parallel: the same on as many goroutines as there are processors.
+//   - latency: one goroutine counts, and which key is next depends on the answer. So the processor
+//     cannot begin with the next key before it has the answer. That is as in a server, where a
+//     request's other work lies between two counts.
+//   - throughput: one goroutine counts in a loop. If counting is a few instructions, as in a map, the
+//     processor works on several keys at a time and waits for the memory of all of them together.
+//   - parallel: as throughput, on as many goroutines as there are processors.
 func Compare(b *testing.B, shardBits int, others ...Contender) {
 	for _, n := range keyCounts {
 		keys := make([][]byte, n)
@@ -53,7 +55,8 @@ func Compare(b *testing.B, shardBits int, others ...Contender) {
 	}
 }
 
-// one counts on one goroutine; if it is to wait, each key after the answer about the one before.
+// one counts on one goroutine. If wait is set, it counts each key after the answer about the key
+// before.
 func one(b *testing.B, count Counter, order [][]byte, wait bool) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); {
@@ -70,7 +73,7 @@ func one(b *testing.B, count Counter, order [][]byte, wait bool) {
 	}
 }
 
-// parallel has each goroutine begin elsewhere.
+// parallel counts on several goroutines, each of which begins with another key.
 func parallel(b *testing.B, each func() Counter, order [][]byte) {
 	b.ReportAllocs()
 	var goroutines atomic.Int64

@@ -5,22 +5,22 @@ import (
 	"unsafe"
 )
 
-// An array has the entries of one size, of which it reads only the heads. Groups are in the order
-// of hashes: a hash has a home group, and its entry is in the first group from there on that had a
-// free slot when the entry came. The first group comes after the last.
+// An array has the entries of one size. It reads only their heads. Groups are in the order of hashes: a
+// hash has a home group, and its entry is in the first group from there on that had a free slot when
+// the entry was inserted. After the last group comes the first.
 type array struct {
 	groups   []group
-	memory   unsafe.Pointer // of the slots, group by group
+	memory   unsafe.Pointer // memory of the slots, group by group
 	stride   int            // bytes from one slot to the next, a multiple of 8
 	cold     unsafe.Pointer // memory of the cold values, one for each slot
 	coldSize int            // bytes of a cold value; may be 0
-	len      int            // entries. Invariant: len <= limit(len(groups)), so that a slot is free
+	len      int            // number of entries. Invariant: len <= limit(len(groups)), so that a slot is free
 }
 
 func (a *array) slots() int { return len(a.groups) * groupSize }
 
 // limit returns the most entries for this number of groups: nine tenths of the slots. Even then few
-// entries are displaced, and those to a group whose word is mostly in the same cache line.
+// entries are displaced, and the word of the group that they are in is mostly in the same cache line.
 func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 
 // entryAt returns the memory of slot i.
@@ -49,7 +49,7 @@ func (a *array) next(g int) int {
 	return 0
 }
 
-// find returns the slot of the entry of k, or -1. offset is that of the text in the entry.
+// find returns the slot of the entry of k, or -1. offset is where the text begins in an entry.
 func (a *array) find(k *Key, offset int, spill *Spill[string]) (slot int) {
 	if a.len == 0 {
 		return -1
@@ -57,7 +57,7 @@ func (a *array) find(k *Key, offset int, spill *Spill[string]) (slot int) {
 	hash := uint32(k.Hash)
 	tag := tagOf(hash)
 	g := a.home(hash)
-	for range a.groups { // once around: each may have displaced entries
+	for range a.groups { // at most once around, as each group may have displaced entries
 		group := a.groups[g]
 		for s := group.tagged(tag); s != 0; s &= s - 1 {
 			i := g*groupSize + s.first()
@@ -73,8 +73,8 @@ func (a *array) find(k *Key, offset int, spill *Spill[string]) (slot int) {
 	return -1
 }
 
-// textIs reports whether the text of the entry p is text. Either both are spilled or their lengths
-// are the same.
+// textIs reports whether the text of the entry p is text. Both are spilled, or they have the same
+// length: the head of p says so.
 func (a *array) textIs(p unsafe.Pointer, offset int, text []byte, spill *Spill[string]) bool {
 	switch {
 	case len(text) == 0: // the offset may be beyond the entry

@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// A Key identifies an entry. Two keys are the same when their IDs, layouts and texts are.
+// A Key identifies an entry. Two keys are equal if their IDs, layouts and texts are equal.
 type Key struct {
-	// Hash must be the same for the same key. Its lower half chooses the place in a Table. It
-	// should be spread evenly and be unpredictable to whoever chooses the keys: see [Map.Hash].
+	// Hash must be equal for equal keys. Its lower half chooses the place in a Table. It should be
+	// spread evenly and be unpredictable to whoever chooses the keys: see [Map.Hash].
 	Hash uint64
 
 	ID      uint32
 	Layout  uint16 // what the entry's numbers mean
-	Numbers int    // how many it has, at most MaxNumbers; the same for all keys with this layout
+	Numbers int    // how many numbers the entry has, at most MaxNumbers; the same for all keys with this layout
 
 	// Text is the rest of the key. The table keeps no reference to it.
 	Text []byte
@@ -30,13 +30,13 @@ type head struct {
 	hash    uint32 // the lower half of Key.Hash
 	id      uint32
 	layout  uint16
-	length  uint16 // of the text in bytes, or spilled; see Key.length
+	length  uint16 // length of the text in bytes, or spilled; see Key.length
 	size    size
 	numbers uint8
 }
 
-// spilled is the length in a head of a longer text than MaxText, which is in Table.texts. Its
-// number is at the end of the entry.
+// spilled is the length in the head of an entry whose text is longer than MaxText. The text is in
+// Table.texts, and its number there is at the end of the entry.
 const spilled = MaxText + 1
 
 func (k *Key) length() uint16 { return uint16(min(len(k.Text), spilled)) }
@@ -62,7 +62,7 @@ func (e *Entry[V]) Layout() uint16 { return e.layout }
 // Value returns the V of e.
 func (e *Entry[V]) Value() *V { return &e.value }
 
-// Numbers returns the numbers of e, nil when it has none.
+// Numbers returns the numbers of e, or nil if it has none.
 func (e *Entry[V]) Numbers() []int64 {
 	if e.numbers == 0 { // the address may be beyond e
 		return nil
@@ -70,7 +70,7 @@ func (e *Entry[V]) Numbers() []int64 {
 	return unsafe.Slice((*int64)(unsafe.Add(unsafe.Pointer(e), textOffset[V](0))), e.numbers)
 }
 
-// text returns the text in e, nil when it is empty or spilled.
+// text returns the text in e, or nil if the text is empty or spilled.
 func (e *Entry[V]) text() []byte {
 	if e.length == 0 || e.length == spilled {
 		return nil
@@ -102,7 +102,7 @@ func mustHaveNoPointer[T any]() {
 	}
 }
 
-// pointerIn returns the type of the first pointer in a t, nil when it has none.
+// pointerIn returns the type of the first pointer in a t, or nil if it has none.
 func pointerIn(t reflect.Type) reflect.Type {
 	switch k := t.Kind(); {
 	case k == reflect.Struct:

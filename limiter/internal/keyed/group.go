@@ -2,10 +2,10 @@ package keyed
 
 import "math/bits"
 
-// A group describes seven slots, so that most look-ups read one entry: the right one. Each of the
-// lower seven bytes is 0 when its slot is free, else the tag of the entry there. The highest byte
-// counts the displaced entries. Their home is this group or one before it, and they are in a group
-// after it, because this one was full.
+// A group describes seven slots, so that most look-ups read one entry: the right one. Each of the lower
+// seven bytes is 0 when its slot is free, else the tag of the entry there. The highest byte counts the
+// displaced entries: their home is this group or one before it, but they are in a later group, because
+// this one was full.
 type group uint64
 
 const (
@@ -14,8 +14,8 @@ const (
 	eachSlot     = 0x00_01_01_01_01_01_01_01 // 1 in the byte of each slot
 	oneDisplaced = 1 << 56
 
-	// maxDisplaced means this many or more. The count then stays there, which is safe. It takes
-	// hundreds of entries with the same few hashes.
+	// maxDisplaced stands for 255 displaced entries or more. A count that has reached it stays there,
+	// which only makes searches longer. That takes hundreds of entries with the same few hashes.
 	maxDisplaced = 255
 )
 

@@ -8,7 +8,7 @@ import (
 // TestTagged compares the arithmetic with a look at each byte, for random groups.
 func TestTagged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	few := []group{0, 1, 2, 0x7F, 0x80, 0x81, 0xFE, 0xFF} // neighbours, and the ends of what is a sum of lower bits
+	few := []group{0, 1, 2, 0x7F, 0x80, 0x81, 0xFE, 0xFF} // neighbours, and the ends of the ranges
 	for range 100_000 {
 		var g group
 		for slot := range groupSize {

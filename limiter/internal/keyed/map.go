@@ -43,8 +43,8 @@ import (
 )
 
 const (
-	// sampleSize is how many evictable entries are compared to find the one to evict. It is among
-	// the sixth of the map that costs least in 19 of 20 cases.
+	// sampleSize is how many evictable entries are compared to find the one to evict. In 19 of 20
+	// cases, that one is among the sixth of the map that costs least.
 	sampleSize = 16
 
 	// searchSize is how many entries are looked at, evictable or not, before a search gives up.
@@ -65,8 +65,8 @@ type Map[V, C, S any] struct {
 	len    atomic.Int64 // Invariant: grows only below the bound of the key that is added
 }
 
-// A Shard has a part of a map's entries, with values V and cold values C, and an S: what else the
-// user of the map keeps under the lock.
+// A Shard has a part of a map's entries, with values V and cold values C. It also has an S, which is
+// what else the user of the map keeps under the lock.
 type Shard[V, C, S any] struct {
 	rank uint64 // the order in which LockAll locks shards; unique in the process
 
@@ -85,7 +85,7 @@ func New[V, C, S any](shardBits int) *Map[V, C, S] {
 	return &Map[V, C, S]{seed: maphash.MakeSeed(), shift: 64 - uint(shardBits)}
 }
 
-// makeShards returns the shards, which it makes unless somebody else does at the same time.
+// makeShards makes the shards, unless another goroutine makes them at the same time, and returns them.
 func (m *Map[V, C, S]) makeShards() []Shard[V, C, S] {
 	n := uint64(1) << (64 - m.shift)
 	shards := make([]Shard[V, C, S], n)
@@ -97,7 +97,7 @@ func (m *Map[V, C, S]) makeShards() []Shard[V, C, S] {
 	return *m.shards.Load()
 }
 
-// Shards returns the shards, none before the first use of one.
+// Shards returns the shards, or nil before a shard is used for the first time.
 func (m *Map[V, C, S]) Shards() []Shard[V, C, S] {
 	if shards := m.shards.Load(); shards != nil {
 		return *shards
@@ -110,7 +110,7 @@ func (m *Map[V, C, S]) Hash(id uint32, text []byte) uint64 {
 	return maphash.Bytes(m.seed, text) ^ uint64(id)*0x9E3779B97F4A7C15 // 2^64 over the golden ratio spreads small IDs
 }
 
-// Shard returns the shard of the keys with this hash. Its upper bits choose.
+// Shard returns the shard of the keys with this hash. The upper bits of the hash choose it.
 func (m *Map[V, C, S]) Shard(hash uint64) *Shard[V, C, S] {
 	shards := m.Shards()
 	if shards == nil {
@@ -122,8 +122,8 @@ func (m *Map[V, C, S]) Shard(hash uint64) *Shard[V, C, S] {
 // Len returns the number of entries.
 func (m *Map[V, C, S]) Len() int { return int(m.len.Load()) }
 
-// AddLocked inserts an entry for k into its shard s, which is locked and has none for k yet. It
-// returns nil when there are maxKeys entries and none can be evicted.
+// AddLocked inserts an entry for k into its shard s, which is locked and has no entry for k yet. It
+// returns nil if there are maxKeys entries and none can be evicted.
 //
 // cost returns what evicting an entry costs, or false when the entry must stay. evict is called
 // with an entry that is about to be evicted, whose shard is locked.
@@ -137,8 +137,8 @@ func (m *Map[V, C, S]) AddLocked(
 			return s.Entries.Insert(k)
 		}
 	}
-	// The new entry takes the place of the first. Only more of them work off a bound that was
-	// lowered.
+	// The new entry takes the place of the first evicted entry. Only further evictions work off a bound
+	// that was lowered.
 	if !m.evictLocked(s, cost, evict) {
 		return nil
 	}

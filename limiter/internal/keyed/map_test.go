@@ -13,8 +13,8 @@ type (
 	intEntry = Entry[int64]
 )
 
-// newMap returns a map of four shards. What evicting an entry costs is its value; one with a
-// negative value must stay.
+// newMap returns a map of four shards. The value of an entry is what its eviction costs. An entry with
+// a negative value must stay.
 func newMap() *intMap { return New[int64, struct{}, struct{}](2) }
 
 func valueCost(_ *intShard, e *intEntry) (int64, bool) { return *e.Value(), *e.Value() >= 0 }
@@ -26,8 +26,8 @@ func keyOf(m *intMap, n uint64) *Key {
 	return k
 }
 
-// add adds the key n with a value and returns those of the entries that it evicts, or false when
-// there is no room.
+// add adds the key n with a value and returns the values of the entries that it evicts. It reports
+// false if there is no room.
 func add(m *intMap, n uint64, maxKeys int, value int64) (evicted []int64, ok bool) {
 	k := keyOf(m, n)
 	s := m.Shard(k.Hash)
@@ -36,7 +36,7 @@ func add(m *intMap, n uint64, maxKeys int, value int64) (evicted []int64, ok boo
 	e := m.AddLocked(s, k, maxKeys, valueCost, func(holder *intShard, e *intEntry) {
 		if holder != s && holder.TryLock() {
 			holder.Unlock()
-			evicted = append(evicted, -1) // its shard must be locked
+			evicted = append(evicted, -1) // the shard of the entry must be locked
 		}
 		evicted = append(evicted, *e.Value())
 	})
@@ -113,14 +113,14 @@ func TestEvictionSkipsLockedShards(t *testing.T) {
 	if evicted, ok := add(m, n, 20, 1); !ok || !slices.Equal(evicted, []int64{0}) {
 		t.Errorf("add with all other shards unlocked: evicted %v, ok = %v, want one entry and true", evicted, ok)
 	}
-	for i := range m.Shards() { // and unlocks those it has locked
+	for i := range m.Shards() { // an eviction unlocks the shards that it has locked
 		if !m.Shards()[i].TryLock() {
 			t.Errorf("shard %d is locked after an eviction", i)
 		}
 	}
 }
 
-// TestSweep sweeps one shard of four at a time and frees the memory of those that are empty.
+// TestSweep sweeps one shard of four at a time, and checks that the memory of empty shards is freed.
 func TestSweep(t *testing.T) {
 	m := newMap()
 	for n := range uint64(4000) {
@@ -174,8 +174,8 @@ func TestLockAll(t *testing.T) {
 	}
 }
 
-// TestBoundHoldsWhenManyAdd adds and removes keys in many goroutines, below a bound that is hardly
-// ever out of reach.
+// TestBoundHoldsWhenManyAdd adds and removes keys in many goroutines. The number of entries is near its
+// bound nearly all the time.
 func TestBoundHoldsWhenManyAdd(t *testing.T) {
 	const maxKeys, goroutines = 10, 8
 	m := newMap()

@@ -13,7 +13,7 @@ func TestMemoryPerEntry(t *testing.T) {
 	const tables, entries = 64, 4000
 	for _, tt := range []struct {
 		name  string
-		bytes int // of an entry and its cold value
+		bytes int // bytes of an entry and its cold value
 		fill  func(hash uint64, key []byte, i int)
 		drop  func()
 	}{

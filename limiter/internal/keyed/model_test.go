@@ -20,8 +20,8 @@ type model struct {
 	Table[[3]int64, [5]int32]
 	want   map[mapKey]int64
 	unseen map[mapKey]bool // keys that were there since a walk began, and that it has not visited
-	hashes uint64          // how many different ones there are
-	spread int             // how many different texts come
+	hashes uint64          // number of different hashes
+	spread int             // number of different keys that random returns
 }
 
 // numbersOf says how many numbers entries of each layout have.
@@ -53,7 +53,7 @@ func (m *model) key(s mapKey) *Key {
 	return &Key{Hash: m.hash(s), ID: s.id, Layout: s.layout, Numbers: numbersOf[s.layout], Text: []byte(s.text)}
 }
 
-// hash returns the hash of s: one of few, or evenly spread, as the model says.
+// hash returns the hash of s, which is one of m.hashes.
 func (m *model) hash(s mapKey) uint64 {
 	h := uint64(s.id)*31 + uint64(s.layout)
 	for _, c := range []byte(s.text) {
@@ -155,7 +155,7 @@ func (m *model) keyOf(e *Entry[[3]int64]) mapKey {
 	return mapKey{e.ID(), e.Layout(), string(m.Text(e))}
 }
 
-// checkAll returns an error when a walk misses an entry, or finds one that is not as it should be.
+// checkAll returns an error if a walk misses an entry, or finds one that is not as it should be.
 func (m *model) checkAll() (err error) {
 	seen, capacity := make(map[mapKey]bool), m.slots()
 	for c, more := new(Cursor), true; more; {

@@ -8,7 +8,7 @@ import "maps"
 type Spill[V any] struct {
 	values map[int64]V
 	last   int64 // the number that was given out last
-	most   int   // values since the map was made
+	most   int   // the most values at a time since the map was made
 }
 
 // Put keeps v and returns its number, which is not 0.
@@ -26,7 +26,7 @@ func (s *Spill[V]) Put(v V) (number int64) {
 func (s *Spill[V]) At(number int64) V { return s.values[number] }
 
 // Drop removes the value with this number. A Go map never gives memory back, so the few values that
-// remain after a rush move to a new one.
+// remain after a rush move to a new map.
 func (s *Spill[V]) Drop(number int64) {
 	delete(s.values, number)
 	if s.most < 64 || len(s.values) > s.most/4 {

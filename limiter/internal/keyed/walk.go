@@ -8,7 +8,7 @@ type Cursor struct {
 	hash  uint32 // entries with lower hashes were visited
 }
 
-// Walk calls do with the entries of some n slots from c on, moves c behind them, and reports
+// Walk calls do with the entries of about n slots from c on. It moves c behind these slots, and reports
 // whether there are more. So a lock need not be held for a whole walk. do may remove the entry.
 //
 // Between two calls the table may change. An entry that is there from the first call to the last is
@@ -20,8 +20,8 @@ func (t *Table[V, C]) Walk(c *Cursor, n int, do func(*Entry[V])) (more bool) {
 			continue
 		}
 		for g := a.home(c.hash); g < len(a.groups); g++ {
-			// A walk does not stop behind a group with displaced entries. A resize could move those
-			// ahead of c before they are visited.
+			// A walk does not stop behind a group with displaced entries, which are in later groups. A
+			// resize could move them to groups before c, and they would not be visited.
 			if n <= 0 && (g == 0 || !a.groups[g-1].displaced()) {
 				c.hash = a.firstHash(g)
 				return true
@@ -59,7 +59,7 @@ type hand struct{ array, group int }
 // sample ended and ends with a whole group, so do may be called up to six times more. do must not
 // change the table.
 func (t *Table[V, C]) Sample(do func(*Entry[V]) (more bool)) {
-	unseen := 0 // groups
+	unseen := 0 // number of groups not seen yet
 	for i := range t.arrays {
 		unseen += len(t.arrays[i].groups)
 	}
@@ -81,7 +81,7 @@ func (t *Table[V, C]) Sample(do func(*Entry[V]) (more bool)) {
 // Texts calls yield with the texts of all entries, until it returns false. yield is called without a
 // lock. An entry that is there all the time is visited at least once.
 func (m *Map[V, C, S]) Texts(yield func(text []byte) bool) {
-	var texts []byte // of some slots
+	var texts []byte // texts of the entries of some slots
 	var ends []int
 	shards := m.Shards()
 	for i := range shards {

@@ -75,7 +75,8 @@ func TestEachHash(t *testing.T) {
 	}
 }
 
-// TestSample checks that samples go round, and that one that never has enough sees everything once.
+// TestSample checks that samples go round, and that a sample that never has enough sees each entry
+// once.
 func TestSample(t *testing.T) {
 	m := newModel(2)
 	m.Sample(func(*Entry[[3]int64]) bool { t.Error("entry in an empty table"); return true })
@@ -102,7 +103,7 @@ func TestSample(t *testing.T) {
 			t.Fatalf("samples of 5 saw %d of %d entries after %d calls, want all by then", len(seen), len(m.want), calls)
 		}
 	}
-	m.shed() // the hand may be behind all that is there
+	m.shed() // the hand may be behind all entries that are left
 	n := 0
 	m.Sample(func(*Entry[[3]int64]) bool { n++; return true })
 	if n != len(m.want) {

@@ -1,9 +1,10 @@
-// Package share bounds what one client takes of the counts that keys without room share, so that no
-// client exhausts all of them.
+// Package share bounds what one client takes from the counts that keys without room share, so that no
+// client exhausts all of these counts.
 //
-// A key has one of these counts, whoever sends it: else clients with several addresses would have a
-// multiple of its limit. So a take needs both: events of the count, and of what its client's address
-// may still take of all counts of the rule together.
+// A key uses one of these counts, whoever sends it. If the count depended on the client, clients with
+// several addresses would have a multiple of the key's limit. So a take needs both: events that are
+// left in the count, and events that the client's address may still take from all counts of the rule
+// together.
 package share
 
 import (
@@ -18,8 +19,8 @@ const (
 	// memory of 4096 more keys per rule, and only once a flood needs them.
 	CountBits = 12
 
-	// PerClient is how many counts a client may exhaust in the time in which a count is full again:
-	// one in 128. Around the end of that time, it may exhaust twice as many.
+	// PerClient is how many counts a client may exhaust in the time in which an exhausted count is full
+	// again: one in 128 counts. Around the end of that time, it may exhaust twice as many.
 	PerClient = 32
 )
 
@@ -27,15 +28,15 @@ const (
 // choose keys that share a certain count.
 func Of(hash uint64) uint16 { return uint16(hash >> (64 - CountBits)) }
 
-// Shares are what clients have taken of shared counts. The zero value is ready to use. They are not
+// Shares are what clients have taken from shared counts. The zero value is ready to use. Shares are not
 // safe for concurrent use.
 type Shares struct {
 	seed maphash.Seed // secret: no client can choose addresses with the share of another one
 	of   map[id]*Share
 }
 
-// An id is that of the share of the addresses with this hash. So a rule has no more shares than
-// counts.
+// An id identifies a share. All addresses with the same hash have one share, so a rule has no more
+// shares than counts.
 type id struct {
 	rule   uint32
 	client uint16
@@ -79,14 +80,14 @@ func (s *Shares) Sweep(now limiter.Instant) {
 	}
 }
 
-// A Share is what one client has taken since its first take. nil has no bound.
+// A Share is what one client has taken since the share began anew. A nil Share has no bound.
 type Share struct {
-	ends  limiter.Instant // when it begins anew
+	ends  limiter.Instant // when the share begins anew
 	taken int64
 }
 
 // Allows reports whether the client may take cost events. capacity is what a count has at most, and
-// fillTime is how long an exhausted one takes to have it again.
+// fillTime is how long an exhausted count takes to be full again.
 func (s *Share) Allows(now limiter.Instant, capacity int64, fillTime time.Duration, cost int64) bool {
 	if s == nil {
 		return true
@@ -98,14 +99,14 @@ func (s *Share) Allows(now limiter.Instant, capacity int64, fillTime time.Durati
 	return cost <= PerClient*capacity-s.taken
 }
 
-// Add adds events that the client has taken, or has given back if that is negative.
+// Add adds events that the client has taken. A negative number means events that it has given back.
 func (s *Share) Add(events int64) {
 	if s != nil {
 		s.taken += events
 	}
 }
 
-// Deny makes d, about a take that the share does not allow, a denial until the share begins anew.
+// Deny makes d a denial until the share begins anew. d is about a take that the share does not allow.
 func (s *Share) Deny(d *limiter.Decision) {
 	if !d.OK {
 		return
