@@ -15,8 +15,8 @@ import (
 // `{"status":"ok"}`, or with 503 and the status `draining` or `degraded`. Its answers name no store and no
 // address, because anybody may ask. The admin endpoint names them, at `/rate_limit/health/ready`.
 type HealthHandler struct {
-	// What the handler tells. `live` is ok as long as Caddy answers. `serving` is for load balancers: it is
-	// draining as soon as Caddy begins to shut down, and `shutdown_delay` gives them the time to notice.
+	// The probe that is answered. `live` is ok as long as Caddy answers. `serving` is for load balancers: it
+	// is draining as soon as Caddy begins to shut down, and `shutdown_delay` gives them the time to notice.
 	// `ready` is draining then, too. It is degraded while a primary of Redis has an open circuit breaker or
 	// takes longer than 100 ms to answer, while no primary is known, and until the rules were read once.
 	// Default: `ready`.

@@ -110,7 +110,7 @@ func TestRetryAfterOfOverload(t *testing.T) {
 }
 
 // TestOverloadBesideLimits has requests for which the upstream has no room, and others that a limit rejects.
-// Those without room take nothing from the limit, and the rejected ones no place.
+// Requests without room take nothing from the limit, and rejected requests take no place.
 func TestOverloadBesideLimits(t *testing.T) {
 	h := provisioned(t, shedding("adaptive-both", ofKeys+`, "limit": "3/1000h"`))
 	first, second := fly(t, h, "a", "/"), fly(t, h, "a", "/")

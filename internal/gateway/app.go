@@ -324,7 +324,7 @@ func (a *App) logOfHandlers(ctx caddy.Context) (_ *report.Log, err error) {
 	return a.handlersLog, err
 }
 
-// definition returns how a zone is defined, nil if it is not.
+// definition returns the definition of a zone, nil if no handler defines it.
 func (a *App) definition(name string) *config.Zone {
 	a.mu.Lock()
 	defer a.mu.Unlock()

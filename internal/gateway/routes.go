@@ -30,7 +30,7 @@ type site struct {
 	errorRoute bool
 	handlers   []*Handler
 	vars       map[string]string // what the vars directive sets, by name
-	replaced   map[string]bool   // request headers that get fixed values, or values made from the client's
+	replaced   map[string]bool   // request headers that the site sets to a fixed value or edits
 	page429    bool              // the site has routes for errors of status 429
 	returns429 bool              // the site returns errors of status 429, whatever the zones do
 	traced     bool              // the site has a handler that begins spans

@@ -21,7 +21,7 @@ func TestWaitOfClientThatLeavesBeside(t *testing.T) {
 		"plain":    `"limit": "2/1000h"`,
 		"window":   `"limit": "2/1000h", "algorithm": "fixed_window"`,
 		"reserved": `"limit": "2/1000h", "count_status": "200"`,
-		"charged":  `"limit": "1/1000h", "charge": "{http.vars.cost} reserve 1"`, // no proxy has sent it, so it is free
+		"charged":  `"limit": "1/1000h", "charge": "{http.vars.cost} reserve 1"`, // no proxy has sent the request, so it is free
 	} {
 		h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 			"a-`+name+`": {"key": "{http.request.header.X-Api-Key}", `+zone+`},

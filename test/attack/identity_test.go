@@ -218,8 +218,8 @@ func TestSpellingsOfCookieShareCount(t *testing.T) {
 	attackWith(t, u, protocols(t, g), keyCookie, ways)
 }
 
-// A client must not be anonymous to the upstream while it has a key in the zone, by a key that a proxy
-// removes.
+// A client must not be able to send a key that the zone counts and that a proxy then removes: it would be
+// anonymous to the upstream.
 func TestAnonymousClientHasNoKey(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if len(keyHeaders(r)) == 0 {

@@ -33,7 +33,7 @@ func TestHungPrimaryLiftsNoOtherLimit(t *testing.T) {
 			address := "192.0.2.1 " + mode
 			as := func(tenant string) request { return get("/", field{"X-Address", address}, field{"X-Tenant", tenant}) }
 			of := func(key string) *redistest.Server { return cluster.Primary("rl:{kt" + key + "}") }
-			tenants := []string{"first"} // the key of the second is on another primary than that of the first and the address's
+			tenants := []string{"first"} // the second's key is on another primary than the first's and the address's
 			for n := 0; len(tenants) < 2; n++ {
 				if tenant := fmt.Sprint("tenant", n); of(tenant) != of("first") && of(tenant) != of(address) {
 					tenants = append(tenants, tenant)

@@ -99,8 +99,8 @@ func TestUpgradedConnections(t *testing.T) {
 	}
 }
 
-// An open WebSocket of HTTP/3 does not count in the limit of an adaptive zone, as one of HTTP/1.1 does not,
-// although its status is 200. Otherwise a few clients with WebSockets would have all others refused.
+// An open WebSocket of HTTP/3, like one of HTTP/1.1, does not count in the limit of an adaptive zone,
+// although its status is 200. Otherwise a few clients with WebSockets would have all other clients refused.
 func TestOpenWebSocketsOfHTTP3(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, "rate_limit {\n zone z {\n adaptive {\n min 1\n max 2\n }\n }\n }", upgrading(u))

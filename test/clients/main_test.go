@@ -2,9 +2,9 @@
 // headers and bodies, and when they retry.
 //
 // The clients of npm run in programs of folder node. A program prints what its client did as JSON, and the
-// test here says what that has to be. The names of these tests begin with TestNode, so that the others can
-// run where npm cannot be reached. The name of the test of the dashboard begins with it, too, because that
-// test needs TypeScript and the types of Grafana.
+// test here says what that has to be. The names of these tests begin with TestNode, so that other tests can
+// run where npm cannot be reached. The name of the test of the dashboard begins with TestNode, too, because
+// that test needs TypeScript and the types of Grafana.
 package clients
 
 import (

@@ -120,7 +120,7 @@ func TestNodeReadAll(t *testing.T) {
 	}
 }
 
-// read sends four requests of a key and its tenant. It checks what all rejections have.
+// read sends four requests of a key and its tenant. It checks what all rejections have in common.
 func read(t *testing.T, path string) []reading {
 	t.Helper()
 	responses := node[[]reading](t, "read.js", "/"+path, t.Name())

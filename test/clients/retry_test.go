@@ -17,7 +17,7 @@ type response struct {
 }
 
 // checkRetry checks the responses to three requests of a key of 1/3s burst 2: the client repeats the third
-// after the wait that Retry-After tells, and it is admitted then.
+// request after the wait that Retry-After tells, and the repeated request is admitted.
 func checkRetry(t *testing.T, responses []response) {
 	t.Helper()
 	checkStatuses(t, responses, 200, 200, 429, 200)
@@ -44,7 +44,7 @@ func checkWait(t *testing.T, responses []response, want float64) {
 	}
 }
 
-// seconds reads the Retry-After of a request that comes soon after the first one of its key.
+// seconds reads the Retry-After of a request that comes soon after the first request of its key.
 func seconds(t *testing.T, retryAfter string) float64 {
 	t.Helper()
 	if retryAfter != "3" && retryAfter != "2" {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFilesOfTheWalkExist checks that the files exist that docs/code-walk.md names, and that it has at most
-// 25 steps.
+// TestFilesOfTheWalkExist checks that the files exist that docs/code-walk.md names, and that the page has at
+// most 25 steps.
 func TestFilesOfTheWalkExist(t *testing.T) {
 	walk := read(t, "docs/code-walk.md")
 	steps := regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)`").FindAllStringSubmatch(walk, -1)
@@ -42,8 +42,8 @@ func TestPackageCommentsNameEveryFile(t *testing.T) {
 	}
 }
 
-// TestTreeHasEveryFolder compares the tree in CONTRIBUTING.md with the folders of the repository: with all
-// folders at the top, and with all folders below those of which the tree shows any.
+// TestTreeHasEveryFolder compares the tree in CONTRIBUTING.md with the folders of the repository. The tree
+// must have all folders at the top. If it has a subfolder of a folder, it must have all of them.
 func TestTreeHasEveryFolder(t *testing.T) {
 	_, tree, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "```text\n")
 	tree, _, _ = strings.Cut(tree, "```")

@@ -14,7 +14,7 @@ type result struct {
 	timeline
 	primaries   []string // the addresses that shards had when the fault was injected
 	keys        []tightKey
-	samples     []sample // since the injection; those for keys from before it, too
+	samples     []sample // of requests since the injection and, for the keys, before it
 	late        time.Duration
 	transitions []transition
 	before      resources
@@ -67,12 +67,12 @@ type figures struct {
 	opened       [2]time.Duration
 	unopened     []string // breakers that have not opened
 	others       int      // requests that the fault must not affect
-	othersHarmed int      // those of others that were decided without Redis
+	othersHarmed int      // requests of others that were decided without Redis
 	slowestOther time.Duration
 	exact        time.Duration  // from the end of the fault to the last request that was not decided exactly
 	admitted     map[string]int // events of the keys at their limits
-	early        map[string]int // those of admitted whose requests waited in vain before the breaker opened
-	local        map[string]int // those of admitted that were admitted without Redis, as the response says
+	early        map[string]int // events of admitted whose requests waited in vain before the breaker opened
+	local        map[string]int // events of admitted that were admitted without Redis, as the response says
 }
 
 // outages returns how many outages of one primary a node may have seen: the fault, and any that a late
@@ -174,9 +174,9 @@ const (
 	slack = 25 * time.Millisecond
 )
 
-// endsWithin is how long after a fault connections may stay. A node keeps those that it does not
-// need any more for ten to twenty seconds, and those to a server that is no longer a primary for ten
-// seconds, until it next looks which servers are.
+// endsWithin is how long after a fault connections may stay open. A node keeps connections that it does not
+// need any more for ten to twenty seconds. It keeps connections to a server that is no longer a primary for
+// ten seconds, until it next looks up the primaries.
 const endsWithin = 30 * time.Second
 
 // violations returns what a fault has done that it must not do. late are the violations that a late machine

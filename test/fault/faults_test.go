@@ -157,7 +157,7 @@ var outOfClients = &fault{
 	},
 }
 
-// The old primary answers nothing until the replica has all of its data and the votes of others.
+// The old primary answers nothing until the replica has all of its data and the votes of the other primaries.
 var promotedByHand = &fault{
 	name: "a replica is promoted by hand", promotes: true, mayOpen: true, degrades: true, most: outage,
 	inject: func(s *scene) {

@@ -172,7 +172,7 @@ func (r *topology) perNode() int {
 	return n
 }
 
-// connections returns the number of connections of the nodes of the fleet, without those that have joined.
+// connections returns the number of connections of the nodes of the fleet, without nodes that have joined.
 func (r *topology) connections() (n int) {
 	for _, s := range r.servers {
 		list := s.Client().ClientList(r.t.Context()).Val()

@@ -92,8 +92,8 @@ func TestStrangersUseNoTokens(t *testing.T) {
 	}
 }
 
-// TestChargeOfClientThatLeavesEarly has a client hang up while a model works that stands in for another one.
-// The client is charged its reservation: what the first model has answered does not matter.
+// TestChargeOfClientThatLeavesEarly has a client hang up while a second model works, which stands in for the
+// first one. The client is charged its reservation: what the first model has answered does not matter.
 func TestChargeOfClientThatLeavesEarly(t *testing.T) {
 	asked, gone := make(chan struct{}), make(chan struct{})
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {

@@ -45,7 +45,7 @@ func TestReadingsOfPathsAreCharged(t *testing.T) {
 		{"/public/a;b", "/public/x 1"},
 		{"/public//a", "/public/x 1"},
 		{"//public/login", "/ 1, /login 1, /public/x 1"},
-		{"/health;x", "/ 1"}, // an unlimited endpoint does not free from the others
+		{"/health;x", "/ 1"}, // an unlimited endpoint does not free the request from other counts
 		{"/health", ""},
 		{"/@scope%2fname", "/@scope%2fname 1"}, // the pattern says how the path is read
 		{"/@scope%2Fname;a", "/ 1, /@scope%2fname 1"},

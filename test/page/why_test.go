@@ -73,7 +73,7 @@ func TestHashOfLog(t *testing.T) {
 	b.awaitText(".key-detail", "0 of 10")
 }
 
-// The form for a request says why it is rejected, and leads to its key. It takes nothing.
+// The form explains why a request is rejected, and leads to the key of the request. It takes nothing.
 func TestExplainForm(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)

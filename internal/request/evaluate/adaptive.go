@@ -19,9 +19,9 @@ var overloaded = &response.Refusal{
 	Status: http.StatusServiceUnavailable, Reason: "overloaded", Message: "The service is overloaded", Wait: time.Second,
 }
 
-// A capacityCheck is a limit of the requests at once of all keys of a zone together: the capacity of the
-// upstream. It is no check, because it has no count in the store, and refuses the request before anything is
-// taken.
+// A capacityCheck limits the requests at once of all keys of a zone together, by the capacity of the
+// upstream. It is not a check, because it has no count in the store and refuses the request before anything
+// is taken.
 type capacityCheck struct {
 	zone   *zone.Zone
 	key    []byte

@@ -78,7 +78,7 @@ func (e *Evaluation) addEnforced(found *zone.Reading, charge *zone.Charge) {
 
 // addRate adds the check of a charge that is not about requests at once, less what earlier handlers have
 // charged the request to the same count. It adds nothing and returns false if nothing is left to charge, or
-// if the response is to be charged and an earlier handler does so.
+// if the charge depends on the response and an earlier handler makes it.
 func (e *Evaluation) addRate(found *zone.Reading, charge *zone.Charge) bool {
 	if charge.Policy.Rule != nil {
 		before := e.charged(found.Zone, charge.Policy.Rule, found.Key)

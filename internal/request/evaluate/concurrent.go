@@ -37,8 +37,8 @@ func (p *heldPermit) release(now time.Time) {
 	p.zone = nil
 }
 
-// holdsPermit reports whether the request holds a permit of a count. It does not lock held: meanwhile, only
-// timers change elements, and they change neither rule nor key.
+// holdsPermit reports whether the request holds a permit of a count. It does not lock state.held, because
+// only timers change permits meanwhile, and they change neither rule nor key.
 func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	if len(e.state.permits) == 0 {
 		return false

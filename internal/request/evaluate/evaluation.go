@@ -55,7 +55,7 @@ type progress struct {
 	limitsConcurrent bool // a check limits requests at once
 	countsByStatus   bool // a check counts only responses with some statuses
 
-	outer *Evaluation // of the handler before, which has called this one; nil if there is none
+	outer *Evaluation // of the handler before, whose next handlers include this one; nil if there is none
 
 	first         int // the index in state.Results of this handler's first result
 	firstPermit   int // the index in state.permits of this handler's first permit

@@ -68,7 +68,7 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler
 
 // An explainedTake is a limit whose decision is still to come.
 type explainedTake struct {
-	zone, limit int // indices in Zones, and there in Concurrent or else in Limits
+	zone, limit int // the index in Zones, and the index in Limits or Concurrent of that zone
 	concurrent  bool
 	dryRun      bool
 }

@@ -153,9 +153,9 @@ func (e *Evaluation) readZone(z *zone.Zone) error {
 	return nil
 }
 
-// take decides the checks, and sets denied if any zone rejects the request. An admitted request waits for its
-// turn, and keeps its events until they are settled. The request is counted in its zones. take returns an
-// error if the client has gone meanwhile.
+// take decides the checks, and sets denied if any zone rejects the request. Otherwise the request waits for
+// its turn, and the settlements of its checks begin. In both cases, the request is counted in its zones. take
+// returns an error if the client has gone meanwhile.
 func (e *Evaluation) take() error {
 	if len(e.checks) == 0 {
 		return nil

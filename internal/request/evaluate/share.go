@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// shareKey returns the key that counts the requests at once of the client's address, of those that a key may
-// have. It returns nil if the address may have all of them: the limit is low, or the key is that of one
-// client.
+// shareKey returns the key under which the requests at once of the client's address are counted, if the
+// address may have only a share of the limit of key. It returns nil if the address may have all of it: the
+// limit is low, or only one client has the key.
 func (e *Evaluation) shareKey(r *response.Result, key []byte) []byte {
 	if r.Policy.Share() == nil {
 		return nil

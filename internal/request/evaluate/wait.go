@@ -15,7 +15,7 @@ import (
 type waiting struct {
 	most    time.Duration // the longest wait, from when the request came; 0 if it must not wait
 	forTurn bool          // the limit is a rate that may have the request wait for its turn
-	entered bool          // the request counts among those that wait in the zone
+	entered bool          // the request counts among the requests that wait in the zone
 	full    bool          // the request must not wait, because too many requests of the zone do
 	breach  bool          // the denial before the wait was the first one of its key and window
 	waited  time.Duration // how long the request has waited for a window
@@ -52,8 +52,8 @@ func (e *Evaluation) leftOf(wait time.Duration) time.Duration {
 }
 
 // enterQueues counts the request among those that wait in its zones, before it is known whether it has to
-// wait: later, the store might promise a turn that would have to be given up because too many requests wait.
-// A take for which there is no room does not wait. The takes of one zone count as one request.
+// wait. Otherwise a turn that the store has promised would have to be given up if too many requests wait. A
+// take for which there is no room does not wait. The takes of one zone count as one request.
 func (e *Evaluation) enterQueues() {
 	var last *check
 	for i := range e.checks {
@@ -84,7 +84,7 @@ func (e *Evaluation) leaveQueues() {
 	}
 }
 
-// hasEntered reports whether the request counts among those that wait in a zone.
+// hasEntered reports whether the request counts among the requests that wait in a zone.
 func (e *Evaluation) hasEntered(z *usage.Zone) bool {
 	return slices.ContainsFunc(e.checks, func(c check) bool { return c.wait.entered && c.zone.Usage == z })
 }

@@ -29,7 +29,8 @@ const (
 	chunk = 24 << 10
 )
 
-// Buffered is how many bytes of a body have come before its request goes on.
+// Buffered is how many bytes of a body Await waits for before the request goes on, unless the body is
+// shorter.
 const Buffered = 64 << 10
 
 // A Pace bounds how long the client of one request may keep it waiting.

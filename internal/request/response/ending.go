@@ -25,7 +25,7 @@ type ending struct {
 	onBody          []func(p []byte)
 
 	cut          bool  // a handler or a write of the body has failed, or the client has gone
-	length, sent int64 // bytes of a body that is read: Content-Length, or -1 if there is none, and sent
+	length, sent int64 // of a body that is read: its Content-Length, -1 if there is none, and the bytes sent
 
 	known  bool // the status is known
 	status int

@@ -95,7 +95,7 @@ func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 			b = strconv.AppendInt(b, shown.Decision.Limit, 10)
 		case i == xRemaining:
 			b = strconv.AppendInt(b, shown.Remaining(), 10)
-		case i == xReset && shown.Failure == nil: // else the reset is unknown
+		case i == xReset && shown.Failure == nil: // in an outage, the reset is unknown
 			b = strconv.AppendInt(b, shown.Decision.ResetAt.Unix(), 10)
 		case i == xPolicy && shown.Failure != nil:
 			b = append(b, degraded...)
@@ -159,8 +159,8 @@ func (r *Result) appendItem(b []byte) []byte {
 	return b
 }
 
-// write sets the headers of the response to r. It replaces those of an upstream, and removes those
-// that have no value here.
+// write sets the headers of the response to r. It replaces headers of an upstream, and removes headers for
+// which v has no value.
 func (v *headerValues) write(h http.Header, r *http.Request) {
 	first, end := v.names()
 	for i := first; i < end; i++ {

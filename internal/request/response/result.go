@@ -50,7 +50,7 @@ func (r *Result) DecideConcurrent(d limiter.Decision, err error, now limiter.Ins
 	r.Decision.Rebase(now)
 }
 
-// IsConcurrent reports whether r is about requests at once. A zone may have a rate beside it.
+// IsConcurrent reports whether r is about requests at once. A zone may have a result about its rate, too.
 func (r *Result) IsConcurrent() bool { return r.Policy.Concurrent != nil }
 
 // IsQueued reports whether the request is admitted after a wait for its turn, which may still go on.

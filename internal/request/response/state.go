@@ -114,8 +114,8 @@ func (s *State) Decisive() *Result {
 }
 
 // Placeholder returns the value of {http.rate_limit.<name>}, where name is exceeded.name|endpoint or
-// <zone>.limit|remaining|reset|source. s may be nil. The values of a zone that did not apply are empty.
-// Those of a zone that hasZone does not know are unknown, which shows the mistake.
+// <zone>.limit|remaining|reset|source. s may be nil. The values of a zone that did not apply are empty. The
+// values of a zone that hasZone does not know are unknown, which shows the mistake.
 func (s *State) Placeholder(name string, hasZone func(string) bool) (value string, known bool) {
 	if s == nil {
 		s = new(State)

@@ -15,7 +15,7 @@ import "strings"
 type Reader struct {
 	stream
 	isStream   bool
-	isDocument bool // the body is JSON; a body that is neither has no usage object
+	isDocument bool // the body is JSON; a body that is neither JSON nor a stream has no usage object
 }
 
 // NewReader returns a reader of a body of this media type. A body without a media type may be JSON.
