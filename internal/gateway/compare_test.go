@@ -248,7 +248,8 @@ func TestReloadKeepsComparedCounts(t *testing.T) {
 	}
 }
 
-// Rules and overrides that change the rule in force change the compared rule, too. Its own limit stays.
+// Rules and overrides that change the rule in force change the compared rule, too. The compared rule's
+// own limit stays.
 func TestRulesAndComparisons(t *testing.T) {
 	const zone = "compared-rules"
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}",
@@ -289,7 +290,7 @@ func TestRulesAndComparisons(t *testing.T) {
 	}
 }
 
-// Rules start, change and end comparisons, also of a zone in the syntax of caddy-ratelimit.
+// Rules start, change and end comparisons, even of a zone in the syntax of caddy-ratelimit.
 func TestRulesCompare(t *testing.T) {
 	const zone = "compared-by-rules"
 	for _, own := range []string{

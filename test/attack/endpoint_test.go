@@ -64,7 +64,7 @@ var spelledPaths = []string{
 }
 
 // A login form is protected as the docs recommend. The server behind it accepts every spelling of its path.
-// Another endpoint has a higher limit, and no spelling gets the login under it.
+// Another endpoint has a higher limit, and no spelling of the login's path gets that limit.
 func TestSpellingsOfEndpointShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if strings.EqualFold(r.Method, "POST") && slices.Contains(resources(r), "/login") {
@@ -96,7 +96,7 @@ func TestSpellingsOfEndpointShareCount(t *testing.T) {
 	}
 }
 
-// A zone that matches a path with match sees all of its spellings, too.
+// A zone that matches a path with match sees all spellings of the path, too.
 func TestSpellingsOfMatchShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if slices.Contains(resources(r), "/login") {

@@ -30,7 +30,7 @@ func get(target string, header ...field) request {
 	return request{method: "GET", target: target, host: "api.example", header: header}
 }
 
-// A way spells the key in a request. n makes each request of the way different, if it adds something.
+// A way spells the key in a request. n is the number of the request, for ways that make each request different.
 type way struct {
 	name  string
 	write func(key string, n int) request

@@ -13,7 +13,7 @@ import (
 const maxKeys = 100
 
 // floodZone fills a zone with keys of one address that are at their limit, which is 1, and sends many more
-// keys. It checks that keys of other addresses are still admitted, and no key above its limit.
+// keys. It checks that keys of other addresses are still admitted, and that no key is admitted above its limit.
 func floodZone(t *testing.T, g *gateway) {
 	t.Helper()
 	const conns, keys, addresses, paying = 10, 1000, 10, 10

@@ -10,7 +10,7 @@ import (
 // A respelled is a value that some upstream reads as the key. $ stands for the key in it.
 type respelled struct{ upstream, value string }
 
-// valueWays returns the ways to write a key as these values.
+// valueWays returns the ways to write a key in the form of each of these values.
 func valueWays(values []respelled, write func(value string) request) (ways []way) {
 	for _, v := range values {
 		ways = append(ways, way{fmt.Sprintf("%s %q", v.upstream, v.value), func(key string, n int) request {

@@ -167,9 +167,9 @@ func checkDraft(t *testing.T, path string, responses []reading) {
 	}
 }
 
-// near returns how far ahead of the first request an instant was, in whole minutes told in seconds. Up to 5 s
-// have passed since the request, and the instant may have been rounded up to a second. A number that is off
-// by more stays as it is.
+// near rounds seconds until an instant to whole minutes, as they were at the first request: up to 5 s have
+// passed since, and the instant may have been rounded up to a second. It returns a number that is further
+// from whole minutes as it is.
 func near(seconds float64) float64 {
 	if whole := 60 * math.Ceil((seconds-1)/60); whole-seconds < 5 {
 		return whole

@@ -40,8 +40,8 @@ func (f *fault) local() int {
 // admitted meanwhile.
 const lasting = time.Second
 
-// outage is the most events that on_outage local admits of a key, over all nodes. What the limit gets back
-// meanwhile is not in it, and neither are leases, which Redis has debited.
+// outage is the most events that on_outage local admits of a key, over all nodes. It includes neither
+// what the limit gets back meanwhile, nor leases, which Redis has debited.
 const outage = limit
 
 var killed = &fault{

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
-// A path is what a request asks for: the zone that limits it.
+// A path is the path of a request. Each path but control has a zone of its own.
 type path string
 
 const (

@@ -109,7 +109,7 @@ func TestReadyInMemory(t *testing.T) {
 	}
 }
 
-// The admin API and a site tell, without secrets, while a primary is gone. The probe live stays ok.
+// While a primary is gone, the admin API and a site say so, without secrets. The probe live stays ok.
 func TestReadyFollowsRedis(t *testing.T) {
 	const password = "s3cret"
 	redis := redistest.NewServer(t, "requirepass "+password)

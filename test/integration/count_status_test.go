@@ -97,7 +97,7 @@ func TestCountStatus(t *testing.T) {
 }
 
 // finalStatus reads up to the status line of the final response, so that the client does not leave before its
-// status is known. It returns "" if there is none.
+// status is known. It returns "" if the connection ends before.
 func finalStatus(conn net.Conn) string {
 	r := bufio.NewReader(conn)
 	for {

@@ -124,8 +124,8 @@ func TestAdminDecisionsAreLive(t *testing.T) {
 	}
 }
 
-// A request that is decided before its endpoint matters is told with the endpoint at which Caddy's reading of
-// its path is.
+// A rule on a key rejects a request before the zone has chosen an endpoint. The line of the decision names the
+// endpoint that matches the path as Caddy reads it.
 func TestAdminDecisionsNameTheEndpoint(t *testing.T) {
 	g := serve(t, zoneSite("limit 2/1h\nendpoint /a 1/1h\ndeny_key evil*"))
 	f := g.follow("limit=2", "")

@@ -211,8 +211,8 @@ func TestAdminKeyHash(t *testing.T) {
 	})
 }
 
-// TestKeyHashOfQuietKey finds a key by its hash that is in no list, because other keys are used more, and a
-// key that only rules name.
+// TestKeyHashOfQuietKey finds two keys by their hashes: one that is in no list, because other keys are used
+// more, and one that only rules name.
 func TestKeyHashOfQuietKey(t *testing.T) {
 	inEachStoreOf(t, historyZone("3/1h"), func(t *testing.T, g *gateway) {
 		for i := range 1500 {

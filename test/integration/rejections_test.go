@@ -41,7 +41,7 @@ func TestRejectJSON(t *testing.T) {
 	}
 }
 
-// With a burst, the headers have the burst, and the body has both.
+// With a burst, the headers tell the burst, and the body tells the burst and the limit.
 func TestRejectionDescribesBurst(t *testing.T) {
 	const want = `"message":"Rate limit of 100 requests per hour (bursts of 1) exceeded",` +
 		`"details":{"zone":"z","limit":100,"burst":1,"window_seconds":3600,`

@@ -73,7 +73,7 @@ func listens(addr string) bool {
 	return err == nil
 }
 
-// The test runs this binary again, as a victim, and kills it.
+// TestServersEndWithTheTestBinary runs this binary again, as a victim, and kills it.
 func TestServersEndWithTheTestBinary(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "pgtest") // another user may read there, unlike in t.TempDir

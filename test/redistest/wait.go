@@ -21,7 +21,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	Within(t, patience, what, holds)
 }
 
-// Within does what Eventually does, with another patience.
+// Within does what Eventually does, but fails the test after patience.
 func Within(t testing.TB, patience time.Duration, what string, holds func() bool) {
 	t.Helper()
 	err := untilWithin(patience, func(context.Context) error {

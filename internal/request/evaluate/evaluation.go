@@ -99,7 +99,7 @@ func (e *Evaluation) Release() {
 	evaluations.Put(e)
 }
 
-// emptied returns s without elements, and clears them in its array.
+// emptied clears the elements of s, and returns s with length 0.
 func emptied[T any](s []T) []T {
 	clear(s)
 	return s[:0]

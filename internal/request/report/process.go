@@ -17,7 +17,7 @@ import (
 // the log of the newest one.
 type Process struct {
 	Addresses usage.Addresses // counters of requests that the address of the client decides
-	Tails     tail.Decisions  // those who follow decisions
+	Tails     tail.Decisions  // the connections over which clients follow decisions
 
 	newest    func() *Log
 	limits    func() []usage.Limit

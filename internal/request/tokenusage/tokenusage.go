@@ -52,8 +52,8 @@ func (r *Reader) Read(p []byte) {
 	}
 }
 
-// Tokens returns how many tokens the response has used, as far as the body states that so far. known is false
-// if the body does not state it for the whole response.
+// Tokens returns how many tokens the response has used, by the part of the body that has been read. known is
+// false if that part does not state the tokens of the whole response.
 func (r *Reader) Tokens() (n int64, known bool) {
 	return r.json.found.total(), r.json.found.any && !r.json.partial
 }
