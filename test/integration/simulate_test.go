@@ -53,8 +53,7 @@ func TestSimulateRepeatsDecisions(t *testing.T) {
 				t.Errorf("%s: %s is rejected %d times, and was never", algorithm, key.Key, key.Rejected)
 			}
 		}
-		// An instant in the log is that of the end of a request. The gateway decided up to a millisecond
-		// before.
+		// An instant in the log is the end of a request. The gateway decided up to a millisecond before.
 		if difference := first.RequestsRejected - int64(rejected); difference < -requests/50 || difference > requests/50 {
 			t.Errorf("%s: %d requests rejected, simulated: %d", algorithm, rejected, first.RequestsRejected)
 		}
