@@ -24,7 +24,7 @@ type heldPermit struct {
 	until time.Time // when a timer releases the permit; zero if only the end of the response does
 }
 
-// release releases the permit, unless it is released.
+// release releases the permit, unless it has been released.
 func (p *heldPermit) release(now time.Time) {
 	if p.zone == nil {
 		return

@@ -102,7 +102,8 @@ func (e *Evaluation) countFull() {
 }
 
 // takeAtRetry takes once more if windows have denied the request and will admit it within its wait. now and
-// failed are the instant and the error of the first decision, and takeAtRetry returns those of the last one.
+// failed are the instant and the error of the first decision. takeAtRetry returns the instant of the last
+// decision, and its error, or failed if the last decision has no error.
 func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error) {
 	delay := e.untilRetry()
 	if delay == 0 {
