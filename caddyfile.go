@@ -14,15 +14,17 @@ import (
 )
 
 func init() {
-	// Before rate_limit, because it is registered first: no limit ever makes a health check fail.
+	// rate_limit_health is ordered before rate_limit, because it is registered first. So no limit ever makes
+	// a health check fail.
 	httpcaddyfile.RegisterHandlerDirective("rate_limit_health", parseHealthDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit_health", httpcaddyfile.Before, "basic_auth")
 	httpcaddyfile.RegisterHandlerDirective("rate_limit", parseDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit", httpcaddyfile.Before, "basic_auth")
-	// After forward_auth, and after what other plugins put directly after it, whoever registers first.
+	// rate_limit_authenticated is ordered after forward_auth and after what other plugins put directly after
+	// forward_auth, whichever plugin registers first.
 	httpcaddyfile.RegisterHandlerDirective("rate_limit_authenticated", parseDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit_authenticated", httpcaddyfile.Before, "request_header")
-	// Behind every authentication, and before what answers.
+	// rate_limit_page is ordered behind every directive that authenticates, and before those that answer.
 	httpcaddyfile.RegisterHandlerDirective("rate_limit_page", parsePageDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit_page", httpcaddyfile.Before, "request_header")
 	httpcaddyfile.RegisterGlobalOption("rate_limit", parseGlobalOption)
@@ -43,8 +45,8 @@ func parseDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 	return h, nil
 }
 
-// globalOption returns the app of the global option. The directives of a Caddyfile share it: many
-// sites may use many zones of it.
+// globalOption returns the app of the global option. It decodes the option once for all directives of a
+// Caddyfile, because many sites may use many of its zones.
 func globalOption(helper httpcaddyfile.Helper) (*App, error) {
 	const key = "rate_limit.app"
 	if app, found := helper.State[key].(*App); found {

@@ -74,8 +74,8 @@ func FuzzDirective(f *testing.F) {
 	})
 }
 
-// TestEnvironmentIsReadWhenConfigurationLoads adapts a Caddyfile without the environment of the
-// machine that runs it.
+// TestEnvironmentIsReadWhenConfigurationLoads adapts a Caddyfile without the environment variables of the
+// machine that will run it.
 func TestEnvironmentIsReadWhenConfigurationLoads(t *testing.T) {
 	for _, zone := range []string{
 		"key {env.FLEETLIMIT_TEST_UNSET}-{client_ip}\nlimit 1/s",
@@ -133,7 +133,7 @@ func FuzzGlobalOption(f *testing.F) {
 	})
 }
 
-// Errors quote what is wrong, and not all of it if that is long.
+// An error quotes what is wrong, but only the beginning of it if it is long.
 func TestLongErrors(t *testing.T) {
 	long := strings.Repeat("a", 60_000)
 	for _, text := range []string{

@@ -11,15 +11,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/gateway"
 )
 
-// HealthHandler answers health checks, so that a load balancer can ask a node that does not offer
-// it the admin endpoint: 200 with `{"status":"ok"}`, or 503 with the status `draining` or
-// `degraded`. Answers name no store and no address, because anybody may ask. The admin endpoint has
-// those, at `/rate_limit/health/ready`.
+// HealthHandler answers health checks of load balancers that cannot reach the admin endpoint: with 200 and
+// `{"status":"ok"}`, or with 503 and the status `draining` or `degraded`. Its answers name no store and no
+// address, because anybody may ask. The admin endpoint names them, at `/rate_limit/health/ready`.
 type HealthHandler struct {
-	// What is asked. `live` is ok as long as Caddy answers. `serving` is draining from the instant at
-	// which Caddy begins to shut down, which `shutdown_delay` puts off: it is for load balancers.
-	// `ready` is that too, and degraded while a primary of Redis has an open circuit breaker or takes
-	// longer than 100 ms to answer, while none is known, and until rules were read once. Default: `ready`.
+	// The probe that is answered. `live` is ok as long as Caddy answers. `serving` is for load balancers: it
+	// is draining as soon as Caddy begins to shut down, and `shutdown_delay` gives them the time to notice.
+	// `ready` is draining then, too. It is degraded while a primary of Redis has an open circuit breaker or
+	// takes longer than 100 ms to answer, while no primary is known, and until the rules were read once.
+	// Default: `ready`.
 	Probe string `json:"probe,omitempty"`
 }
 

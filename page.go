@@ -14,12 +14,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/operate/page"
 )
 
-// PageHandler serves the operator's page at /rate_limit/, and the part of the admin API that the
-// page needs. Other requests go on. It authenticates nobody: put it behind a handler that does. It
-// answers no page of another origin.
+// PageHandler serves the operator's page at /rate_limit/, and the part of the admin API that the page needs.
+// Other requests go on to the next handler. PageHandler authenticates nobody: put it behind a handler that
+// does. It answers no requests of pages of another origin.
 type PageHandler struct {
-	// Whether the page can change rules and counts. Default: it only shows them, because this handler
-	// cannot see whether authentication stands before it.
+	// Whether the page can change rules and counts. Default: the page only shows them, because this handler
+	// cannot know whether a handler before it authenticates.
 	AllowChanges bool `json:"allow_changes,omitempty"`
 
 	operator *page.Site
@@ -39,11 +39,12 @@ func (h *PageHandler) Provision(caddy.Context) error {
 	return nil
 }
 
-// ServeHTTP implements caddyhttp.MiddlewareHandler. Only changes are in the access log.
+// ServeHTTP implements caddyhttp.MiddlewareHandler. Only requests that change something are in the access
+// log.
 func (h *PageHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	switch {
 	case r.URL.Path == "/rate_limit":
-		w.Header().Set("Location", "rate_limit/") // relative: the path may have had a prefix
+		w.Header().Set("Location", "rate_limit/") // relative, because a prefix may have been stripped from the path
 		w.WriteHeader(http.StatusPermanentRedirect)
 		return nil
 	case !strings.HasPrefix(r.URL.Path, "/rate_limit/"):

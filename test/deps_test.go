@@ -52,7 +52,7 @@ func TestImportPolicy(t *testing.T) {
 	}
 }
 
-// TestFloors looks for imports of a room above.
+// TestFloors looks for imports of packages of a higher floor.
 func TestFloors(t *testing.T) {
 	floorOf := func(path string) int {
 		return slices.IndexFunc(floors, func(f floor) bool { return matchesAny(path, f.packages) })
@@ -78,7 +78,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// TestImportPolicyMatchesPackages finds rules that check nothing because a package was renamed.
+// TestImportPolicyMatchesPackages finds rules that check nothing, because a package was renamed.
 func TestImportPolicyMatchesPackages(t *testing.T) {
 	all := packages(t)
 	for _, rule := range policy {
@@ -96,7 +96,7 @@ func TestPackagesAreDocumented(t *testing.T) {
 	}
 }
 
-// maxLines is the greatest length of a file. Most are far below, because a file is one idea.
+// maxLines is the most lines that a file may have. Most files have far fewer, because a file holds one idea.
 const maxLines = 450
 
 func TestFilesAreShort(t *testing.T) {

@@ -1,12 +1,12 @@
 package test
 
-// A floor is packages that may import each other and what is below them.
+// A floor is a set of packages that may import each other, and the packages of lower floors.
 type floor struct {
 	packages []string
-	reason   string // why they import nothing above
+	reason   string // why the packages import nothing of a higher floor
 }
 
-// floors are the rooms of the house from top to bottom.
+// floors has the floors from top to bottom.
 var floors = []floor{
 	{[]string{module, module + "/cmd/..."}, "the root package is Caddy's face"},
 	{[]string{module + "/internal/gateway"}, "the running process joins all parts, and Caddy calls it by its modules"},
@@ -25,11 +25,10 @@ var floors = []floor{
 	{[]string{module + "/redisconn"}, "connections know no limits"},
 }
 
-// policy is which packages may import which. It is the architecture: do not change it to fix a
-// build, but change the design first.
+// policy says which packages may import which. It is the architecture: do not change it to fix a build, but
+// change the design first.
 //
-// A pattern that ends in /... also stands for the packages below. A package obeys all rules that
-// match it.
+// A pattern that ends in /... also stands for the packages below. A package obeys all rules that match it.
 var policy = []struct {
 	packages string
 	except   []string // packages that the rule does not apply to

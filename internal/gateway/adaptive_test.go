@@ -15,7 +15,7 @@ func shedding(name, more string) string {
 
 const ofKeys = `, "key": "{http.request.header.X-Api-Key}"`
 
-// TestOverloaded checks what a request gets that the upstream has no room for, and what counts it.
+// TestOverloaded checks what a request gets for which the upstream has no room, and what counts it.
 func TestOverloaded(t *testing.T) {
 	for _, test := range []struct{ reject, want string }{
 		{"json", `{"error":{"code":"OVERLOADED","message":"The service is overloaded","details":{"zone":"overloaded-json","reason":"overloaded"}}}` + "\n"},
@@ -48,8 +48,8 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// TestAdaptiveIsReleased has requests end on all the ways there are. Streams are not in flight any more
-// when they have begun.
+// TestAdaptiveIsReleased has requests end in all the ways there are. A stream is not in flight any more once
+// it has begun.
 func TestAdaptiveIsReleased(t *testing.T) {
 	h := provisioned(t, shedding("adaptive-released", ""))
 	l := h.requests.Zones[0].Adaptive
@@ -88,7 +88,7 @@ func TestAdaptiveIsReleased(t *testing.T) {
 	}
 }
 
-// The bound of an overload's Retry-After comes after the jitter, which would make it 2.
+// The bound of an overload's Retry-After applies after the jitter, which makes it 2.
 func TestRetryAfterOfOverload(t *testing.T) {
 	for bound, most := range map[string]string{"": "2", "1s": "1", "1h": "2"} {
 		settings := `{"jitter": 1, "max_retry_after": "` + bound + `", "log`
@@ -109,8 +109,8 @@ func TestRetryAfterOfOverload(t *testing.T) {
 	}
 }
 
-// TestOverloadBesideLimits has requests that the upstream has no room for, and others that a limit
-// rejects: neither takes anything of the other.
+// TestOverloadBesideLimits has requests for which the upstream has no room, and others that a limit rejects.
+// Requests without room take nothing from the limit, and rejected requests take no place.
 func TestOverloadBesideLimits(t *testing.T) {
 	h := provisioned(t, shedding("adaptive-both", ofKeys+`, "limit": "3/1000h"`))
 	first, second := fly(t, h, "a", "/"), fly(t, h, "a", "/")

@@ -29,7 +29,7 @@ func (AdminAPI) Routes() []caddy.AdminRoute { return OperatorPage.Routes() }
 // OperatorPage is the operator's page of this process. It outlives configurations.
 var OperatorPage = page.New(process)
 
-// process is this process for the admin API.
+// process is what the admin API knows of this process.
 var process = &adminapi.Process{
 	Running: running,
 	// Caddy has no context before its first configuration runs.

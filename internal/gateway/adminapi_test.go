@@ -30,7 +30,7 @@ func adminMux() *http.ServeMux {
 	return mux
 }
 
-// Whatever is sent to the admin API, it answers with a status that says whose mistake it is.
+// Whatever a client sends to the admin API, the status of the answer says whose mistake it is.
 func FuzzAdminAPI(f *testing.F) {
 	mux := adminMux()
 	provisionedIn(f, f.TempDir(), `{"rate_limits": {"user": {"key": "{http.request.header.X-Api-Key}", "limit": "5/1h",
@@ -64,7 +64,7 @@ func FuzzAdminAPI(f *testing.F) {
 		if yaml {
 			r.Header.Set("Content-Type", "application/yaml")
 		}
-		if r.URL.Path == "/rate_limit/decisions" { // whose answer lasts as long as its client
+		if r.URL.Path == "/rate_limit/decisions" { // its answer lasts until the client leaves
 			gone, leave := context.WithCancel(r.Context())
 			leave()
 			r = r.WithContext(gone)

@@ -28,12 +28,12 @@ import (
 // AppName is the name of the app in configurations.
 const AppName = "rate_limit"
 
-// countFormat names how counts are stored in Redis. A version of this plugin that stores them in
-// another way has another one: its counts have other IDs and start at zero, so that two versions on
-// one Redis do not read what the other has written. Tests build a version with another one.
+// countFormat names the format of counts in Redis. A version of this plugin that stores counts in another
+// format has another name for it. Its counts have other IDs and start at zero, so that two versions on one
+// Redis do not read each other's counts. Tests build a version with another name.
 var countFormat = "1"
 
-// reports tells operators what happens beside requests.
+// reports tells operators what happens besides requests.
 var reports = report.NewProcess(func() *report.Log {
 	if a := newestApp(); a != nil {
 		return a.log
@@ -41,7 +41,7 @@ var reports = report.NewProcess(func() *report.Log {
 	return nil
 }, limitsInForce)
 
-// limitsInForce returns the limits of the newest app, none before it has rules.
+// limitsInForce returns the limits of the newest app, nil before an app has rules.
 func limitsInForce() []usage.Limit {
 	if a := newestApp(); a != nil {
 		if rules := a.inForce.Load(); rules != nil {
@@ -68,10 +68,10 @@ type App struct {
 
 	ruleStore      *rulewatch.Target
 	recorded       *decisionlog.Log   // nil if decisions are not recorded
-	releaseLog     func()             // of decisions; nil if there is none
-	registered     bool               // the metrics are
+	releaseLog     func()             // releases recorded; nil if decisions are not recorded
+	registered     bool               // the metrics are registered
 	served         bool               // a handler is in an HTTP server, which may start before the app
-	started        chan struct{}      // closed when Start has the watcher
+	started        chan struct{}      // closed when Start has set watcher
 	watcher        *rulewatch.Watcher // nil before Start
 	unwatch        func()
 	releaseWatcher func()
@@ -79,8 +79,8 @@ type App struct {
 	inForce        atomic.Pointer[zone.Snapshot]
 
 	mu          sync.Mutex              // guards the fields below
-	settings    []any                   // of this configuration: the app's and the handlers'
-	definitions map[string]*config.Zone // it does not change once all handlers are provisioned
+	settings    []any                   // the settings of the app and of its handlers
+	definitions map[string]*config.Zone // by the names of zones; unchanged once all handlers are provisioned
 	handlersLog *report.Log             // of all handlers; nil if none is provisioned
 }
 
@@ -128,8 +128,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	return nil
 }
 
-// Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
-// then.
+// Start checks that requests reach the handlers, follows the rules, and publishes the definitions of the
+// zones to the other nodes. All apps are provisioned by then.
 func (a *App) Start() error {
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
@@ -149,9 +149,10 @@ func (a *App) Start() error {
 	return nil
 }
 
-// Stop logs what a reload changes and drops: all apps of the new configuration have started by then.
-// It ends nothing. Requests are served until the HTTP app has stopped, which may be after this one:
-// until then the node is one of its fleet, and follows the rules. Cleanup comes after all.
+// Stop logs what a reload changes and drops, because all apps of the new configuration have started by then.
+// It ends nothing. Requests are served until the HTTP app has stopped, which may be later. Until then, the
+// node stays in its fleet and follows the rules. Cleanup, which is called after all apps have stopped, ends
+// that.
 func (a *App) Stop() error {
 	if newest := newestApp(); newest != nil && newest != a {
 		newest.logReload(a)
@@ -159,8 +160,8 @@ func (a *App) Stop() error {
 	return nil
 }
 
-// runningApps are the apps that have been started and not cleaned up, for what outlives
-// configurations. A reload has two for a moment, and one that fails returns to the older.
+// runningApps has the apps that have been started and not cleaned up, in the order of their starts. During a
+// reload, there are two. If the reload fails, the older one goes on.
 var runningApps struct {
 	sync.Mutex
 	apps []*App
@@ -195,8 +196,8 @@ func (a *App) isOldest() bool {
 	return len(runningApps.apps) > 0 && runningApps.apps[0] == a
 }
 
-// newest returns what requests share of the newest configuration, if its counts are where those of
-// a are. Else it is that of a.
+// newest returns what the handlers of the newest configuration share, if that configuration has the same
+// store as a. Otherwise it returns what the handlers of a share.
 func (a *App) newest() *evaluate.App {
 	if newest := newestApp(); newest != nil && newest.store == a.store {
 		return &newest.requests
@@ -204,12 +205,11 @@ func (a *App) newest() *evaluate.App {
 	return &a.requests
 }
 
-// Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts
-// outlive it, because reloads call it too. Provision may have failed, and Start need not have been
-// called.
+// Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts outlive it,
+// because reloads call it, too. Provision may have failed, and Start may not have been called.
 func (a *App) Cleanup() error {
 	if a.releaseLog != nil {
-		a.releaseLog() // while the log of this configuration is the newest, if Caddy shuts down
+		a.releaseLog() // before noteStop: if Caddy shuts down, the recorder still uses the log of this app
 		a.releaseLog = nil
 	}
 	a.noteStop()
@@ -303,7 +303,7 @@ func (a *App) fleetDefinitions() map[string]membership.Definition {
 	return definitions
 }
 
-// fleetDefinition returns the definition of a zone. There is none of nil.
+// fleetDefinition returns the definition of a zone for the other nodes, nil if z is nil.
 func (a *App) fleetDefinition(z *config.Zone) membership.Definition {
 	if z == nil {
 		return nil
@@ -313,7 +313,7 @@ func (a *App) fleetDefinition(z *config.Zone) membership.Definition {
 	return definition
 }
 
-// logOfHandlers returns the log of the handlers of the configuration. It is the same for all, as many
+// logOfHandlers returns the log of the handlers of the configuration. All handlers share it, because many
 // sites have one.
 func (a *App) logOfHandlers(ctx caddy.Context) (_ *report.Log, err error) {
 	a.mu.Lock()
@@ -324,15 +324,15 @@ func (a *App) logOfHandlers(ctx caddy.Context) (_ *report.Log, err error) {
 	return a.handlersLog, err
 }
 
-// definition returns how a zone is defined, nil if it is not.
+// definition returns the definition of a zone, nil if no handler defines it.
 func (a *App) definition(name string) *config.Zone {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.definitions[name]
 }
 
-// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it, which
-// come when all handlers are provisioned.
+// hasZone reports whether any handler defines the zone name. It takes no lock: only requests call it, and
+// they come after all handlers are provisioned.
 func (a *App) hasZone(name string) bool {
 	return a.definitions[name] != nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-// jsonApp returns an app from its JSON configuration. It is cleaned up with the test.
+// jsonApp returns an app from its JSON configuration. The end of the test cleans it up.
 func jsonApp(t *testing.T, config string) *App {
 	t.Helper()
 	a := new(App)
@@ -23,7 +23,7 @@ func jsonApp(t *testing.T, config string) *App {
 	return a
 }
 
-// provisionedApp returns an app from its JSON configuration, provisioned.
+// provisionedApp returns a provisioned app from its JSON configuration.
 func provisionedApp(t *testing.T, config string) *App {
 	t.Helper()
 	a := jsonApp(t, config)

@@ -46,7 +46,7 @@ func (a *App) warnUnusedZones() {
 	}
 }
 
-// CheckZone compiles a zone of a Caddyfile as provisioning will.
+// CheckZone compiles a zone of a Caddyfile as Provision will, and returns its error.
 func (a *App) CheckZone(name string, z *config.Zone) error {
 	a.prepareSet()
 	_, err := a.set.New(name, z, zone.Options{})
@@ -62,7 +62,7 @@ func errorInZone(name string, z *config.Zone, err error) error {
 	return atPlace(z.Place, err)
 }
 
-// atPlace returns err with a place in a Caddyfile, as the errors of its parser have it.
+// atPlace returns err with a place in a Caddyfile, in the form of the errors of Caddy's parser.
 func atPlace(place string, err error) error {
 	if place == "" {
 		return err

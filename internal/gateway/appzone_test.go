@@ -26,7 +26,7 @@ func TestUseOfAppZone(t *testing.T) {
 		{app, `"user":null`, ""},
 		{app, `"user":{"place":"Caddyfile:9"}`, ""},
 		{app, `"user":{"match":[{"method":["GET"]}]}`, ""},
-		{app, `"user":{"limit":"10/1m","key":"{http.vars.client_ip}","place":"Caddyfile:9"}`, ""}, // the same
+		{app, `"user":{"limit":"10/1m","key":"{http.vars.client_ip}","place":"Caddyfile:9"}`, ""}, // the definition of the app
 		{app, `"user":{"limit":"11/1m","key":"{http.vars.client_ip}","place":"Caddyfile:9"}`,
 			"use only `match` here to have the definition of the app, or another name; the other, at Caddyfile:3, is"},
 		{app, `"user":{"limit":"11/1m","key":"{http.vars.client_ip}","place":"Caddyfile:9"}`, ", at Caddyfile:9"},

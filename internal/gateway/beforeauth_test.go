@@ -28,7 +28,7 @@ func TestDecidedBeforeAuthentication(t *testing.T) {
 	for _, tc := range []struct {
 		name, zone, sent string // sent: as "Name: value"
 		next             func(http.Header, *caddy.Replacer)
-		want             string // the placeholder, "" for none
+		want             string // the placeholder that is reported, "" for none
 	}{
 		{"set", byUser, "", set("X-User", "alice"), "{http.request.header.X-User}"},
 		{"replaced", byUser, "X-User: forged", set("X-User", "alice"), "{http.request.header.X-User}"},

@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// compared is how often both rules of a zone admit a request, only the one in force does, only the
-// compared one does, and none does.
+// compared counts requests of a zone by which rules admit them: both, only the one in force, only the
+// compared one, or none.
 type compared [4]uint64
 
 func comparedOf(z *zone.Zone) compared {
@@ -23,7 +23,8 @@ func comparedOf(z *zone.Zone) compared {
 	return compared{c.BothAdmit.Load(), c.InForceAdmits.Load(), c.ComparedAdmits.Load(), c.BothReject.Load()}
 }
 
-// Of 20 requests of a key, some are admitted, and the compared rule decides as often as it should.
+// Of 20 requests of a key, the rule in force admits some, and the compared rule decides as often as it
+// should.
 func TestComparisonsAreCounted(t *testing.T) {
 	for i, tc := range []struct {
 		zone, key, path string
@@ -41,13 +42,13 @@ func TestComparisonsAreCounted(t *testing.T) {
 		{`"limit": "block", "compare": {"limit": "5/1000h"}`, "k", "/", 0, compared{0, 0, 5, 15}},
 		{`"limit": "5/1000h", "cost": 2, "compare": {"limit": "9/1000h"}`, "k", "/", 2, compared{2, 0, 2, 16}},
 		{`"limit": "8/1000h", "cost": {"placeholder": "{http.request.header.X-Api-Key}", "trusted": true}, "compare": {"limit": "4/1000h"}`,
-			"9", "/", 1, compared{1, 0, 0, 19}}, // each limit clamps it
+			"9", "/", 1, compared{1, 0, 0, 19}}, // each limit bounds the cost
 
-		// In a dry run, it is compared with what the zone would do.
+		// In a dry run, the compared rule is compared with what the zone would do.
 		{`"limit": "5/1000h", "dry_run": 1, "compare": {"limit": "8/1000h"}`, "k", "/", 20, compared{5, 0, 3, 12}},
 		{`"limit": "block", "dry_run": 1, "compare": {"limit": "8/1000h"}`, "k", "/", 20, compared{0, 0, 8, 12}},
 
-		// Tiers and endpoints keep what they set themselves.
+		// Tiers and endpoints keep their own limits and algorithms.
 		{comparedTiers + `"compare": {"limit": "8/1000h"}`, "k", "/", 5, compared{5, 0, 3, 12}},
 		{comparedTiers + `"compare": {"limit": "8/1000h"}`, "pro-k", "/", 6, compared{}},
 		{comparedTiers + `"compare": {"limit": "8/1000h"}`, "k", "/own", 7, compared{}},
@@ -102,7 +103,7 @@ func TestComparedAlgorithmsDiffer(t *testing.T) {
 	metrics := gathered(t)
 	for labels, want := range map[string]uint64{
 		"admitted admitted": got[0], "rejected admitted": got[1], "admitted rejected": got[2], "rejected rejected": got[3],
-	} { // sorted by their names: compared, in_force, zone
+	} { // the labels, sorted by name: compared, in_force, zone
 		if value := metrics["comparisons_total "+labels+" compared-algorithms"]; value != float64(want) {
 			t.Errorf("comparisons_total %s = %v, want %d", labels, value, want)
 		}
@@ -121,7 +122,7 @@ func TestComparisonChangesNothing(t *testing.T) {
 			}
 			for name, values := range w.Header() {
 				if strings.Contains(name, "Retry") || strings.HasPrefix(name, "Ratelimit") || strings.HasSuffix(name, "Reset") {
-					values[0] = "" // it depends on the time, or has the name of the zone
+					values[0] = "" // the value depends on the time, or has the name of the zone
 				}
 			}
 			all = append(all, w)
@@ -184,8 +185,8 @@ func TestOutageIsNotCompared(t *testing.T) {
 	}
 }
 
-// The keys of a percentage are the same in every configuration and on every node, and do not depend
-// on those of a dry run.
+// The keys that a percentage of keys selects are the same in every configuration and on every node. They do
+// not depend on the keys that a dry run selects.
 func TestComparedKeysAreStable(t *testing.T) {
 	const keys = 2000
 	comparedKeys := func(percent string) (which map[int]bool, dry int) {
@@ -247,7 +248,8 @@ func TestReloadKeepsComparedCounts(t *testing.T) {
 	}
 }
 
-// What rules and overrides change, they change of both rules. The compared limit stays.
+// Rules and overrides that change the rule in force change the compared rule, too. The compared rule's
+// own limit stays.
 func TestRulesAndComparisons(t *testing.T) {
 	const zone = "compared-rules"
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}",
@@ -288,7 +290,7 @@ func TestRulesAndComparisons(t *testing.T) {
 	}
 }
 
-// Rules start, change and end comparisons, also of a zone in the syntax of caddy-ratelimit.
+// Rules start, change and end comparisons, even of a zone in the syntax of caddy-ratelimit.
 func TestRulesCompare(t *testing.T) {
 	const zone = "compared-by-rules"
 	for _, own := range []string{
@@ -305,7 +307,7 @@ func TestRulesCompare(t *testing.T) {
 			{`{"limit": "8/1000h"}`, compared{5, 0, 3, 12}},
 			{`{"keys": "100%", "algorithm": "fixed_window", "limit": "2/1000h"}`, compared{2, 3, 0, 15}},
 			{`{"keys": "0%"}`, compared{}},
-			{`{"limit": "5/1000h"}`, compared{}}, // the same
+			{`{"limit": "5/1000h"}`, compared{}}, // the limit in force
 		} {
 			s := putRules(t, h, `{"zones": {"`+zone+`": {"compare": `+tc.rules+`}}}`)
 			if err := (&h.app.set).Compare(zone, s.Version.Document.Zones[zone].Compare); err != nil {
@@ -338,7 +340,7 @@ func TestOverriddenLimitIsNotCompared(t *testing.T) {
 	}
 }
 
-// A reset is about both counts: else the compared rule would go on rejecting.
+// A reset resets both counts. Otherwise the compared rule would go on rejecting.
 func TestOperationsIncludeComparedCounts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-counts": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h"}], "compare": {"limit": "3/1000h"}}}}`)

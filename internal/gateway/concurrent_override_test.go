@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestConcurrentOverrides sends requests of keys with overrides that all stay in flight, and checks how
-// many are admitted at each path.
+// TestConcurrentOverrides sends requests of keys with overrides. All admitted requests stay in flight. It
+// checks how many are admitted at each path.
 func TestConcurrentOverrides(t *testing.T) {
 	const (
 		both  = `"concurrent": 2, "limit": "1000/1h", "endpoints": [{"path": "/own", "concurrent": 1}, {"path": "/rate", "limit": "900/1h"}]`
@@ -15,10 +15,10 @@ func TestConcurrentOverrides(t *testing.T) {
 	)
 	for i, test := range []struct {
 		zone, override  string
-		rest, own, rate int // of 10 requests, the paths one after the other; rate has the count of the rest
+		rest, own, rate int // admitted of 10 requests, path after path; /rate shares the count of the rest
 	}{
 		{both, `"concurrent": 4`, 4, 4, 0},
-		{both, `"concurrent": 4, "limit": "3/1h"`, 3, 0, 1}, // the rates allow 3 each
+		{both, `"concurrent": 4, "limit": "3/1h"`, 3, 0, 1}, // each rate allows 3
 		{both, `"limit": "1/1h"`, 1, 0, 1},
 		{both, `"concurrent": 4, "endpoint": "/own"`, 2, 4, 0},
 		{both, `"concurrent": 4, "endpoint": "/rate"`, 2, 1, 4}, // the endpoint gets a count of its own
@@ -71,7 +71,7 @@ func TestConcurrentOverrideEnds(t *testing.T) {
 	}
 }
 
-// TestWrongConcurrentOverrides has overrides that are refused where they are written.
+// TestWrongConcurrentOverrides writes overrides that are refused.
 func TestWrongConcurrentOverrides(t *testing.T) {
 	h := provisioned(t, keyed("concurrent-override-wrong", `"limit": "100/1h", "endpoints": [{"path": "/x", "cost": 2}]`))
 	for _, test := range []struct{ override, want string }{

@@ -58,7 +58,7 @@ func answerOK(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// status returns the status of a request that was answered, 0 for one in flight.
+// status returns the status of the response, 0 if the request is in flight.
 func (f *flight) status() int {
 	select {
 	case <-f.done:
@@ -72,7 +72,7 @@ func keyed(name, zone string) string {
 	return `{"log_rejections": "none", "rate_limits": {"` + name + `": {"key": "{http.request.header.X-Api-Key}", ` + zone + `}}}`
 }
 
-// TestPermitIsReleased has requests end on all the ways there are.
+// TestPermitIsReleased has requests end in all the ways there are.
 func TestPermitIsReleased(t *testing.T) {
 	for name, answer := range map[string]caddyhttp.HandlerFunc{
 		"a response":           answerOK,
@@ -111,8 +111,8 @@ func TestPermitIsReleased(t *testing.T) {
 func TestConcurrentLimits(t *testing.T) {
 	for i, test := range []struct {
 		zone     string
-		requests string // key and path of each
-		want     string // the indices of those that are admitted
+		requests string // the key and path of each request
+		want     string // the indices of the admitted requests
 	}{
 		{`"concurrent": 2`, "a/ a/ a/ b/", "0 1 3"},
 		{`"concurrent": 2, "limit": "unlimited"`, "a/ a/ a/", "0 1"},
@@ -199,7 +199,7 @@ func TestConcurrentRejection(t *testing.T) {
 	}
 }
 
-// TestConcurrentDenialTakesNothing has requests that are rejected by one of the two limits of a zone.
+// TestConcurrentDenialTakesNothing has requests that one of the two limits of a zone rejects.
 func TestConcurrentDenialTakesNothing(t *testing.T) {
 	h := provisioned(t, keyed("both-limits", `"concurrent": 1, "limit": "3/1000h"`))
 	first := fly(t, h, "k", "/")
@@ -216,7 +216,7 @@ func TestConcurrentDenialTakesNothing(t *testing.T) {
 		}
 		f.end(answerOK)
 	}
-	// The rate denies these. They hold no permit.
+	// The rate denies these requests. They hold no permit.
 	for range 2 {
 		if f := fly(t, h, "k", "/"); f.status() != 429 || !strings.Contains(f.w.Body.String(), "RATE_LIMIT") {
 			t.Errorf("request above the rate = %d %s, want 429 for the rate", f.status(), f.w.Body)

@@ -50,7 +50,7 @@ func told(t *testing.T, from *tail.Tail[tail.DecisionFilter, *api.Decision]) (li
 	}
 }
 
-// The tail says of each outcome what is known of it. What metrics count is told once.
+// The tail tells of each outcome what is known of it, and tells each decision that metrics count once.
 func TestTailTellsEveryOutcome(t *testing.T) {
 	const (
 		about = `"remote_ip":"192.0.2.1","client_ip":"192.0.2.1","method":"GET","host":"","path":"/"`
@@ -186,12 +186,12 @@ func TestTailSamplesWhatPasses(t *testing.T) {
 	for _, ok := opened.Take(); ok; _, ok = opened.Take() {
 		got++
 	}
-	if math.Abs(float64(got)-n/10) > 300 { // seven standard deviations
+	if math.Abs(float64(got)-n/10) > 300 { // 300 is seven standard deviations
 		t.Errorf("a sample of 10 %% has %d of %d decisions", got, n)
 	}
 }
 
-// A client cannot fill the memory by what it sends, and what is told outlives the request.
+// A client cannot fill the memory by what it sends. What is told outlives the request.
 func TestTailBoundsTexts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"texts": {"key": "{http.request.header.X-Api-Key}", "limit": "1000/1h"}}}`)
@@ -238,7 +238,7 @@ func (h *Handler) request(key string, n int) {
 	}
 }
 
-// All handlers of a request, and all requests, may be followed while tails open and close.
+// Tails open and close while requests pass handlers. The race detector finds what these do not share safely.
 func TestTailsWhileRequestsAreServed(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"served": {"key": "{http.request.header.X-Api-Key}", "limit": "10/1h"}}}`)

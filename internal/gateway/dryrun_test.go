@@ -49,7 +49,7 @@ func TestDryRunNeverRejects(t *testing.T) {
 	}
 }
 
-// A zone in a dry run takes nothing from the others, and nothing for requests that those reject.
+// A zone in a dry run takes nothing from other zones, and counts no request that these reject.
 func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	h := provisioned(t, `{"rate_limits": {
 		"beside-dry-run": {"key": "all", "limit": "3/1h"},
@@ -63,8 +63,8 @@ func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	}
 }
 
-// After a dry run, the first request of a key that is rejected is reported, though the dry run has
-// reported the key before: in the log, by an event and in the history.
+// After a dry run, the first rejection of a key is reported in the log, by an event and in the history, even
+// if the dry run has reported the key before.
 func TestFirstRejectionAfterDryRun(t *testing.T) {
 	for name, limit := range map[string]string{
 		"bucket": `"limit": "2/24h"`, "log": `"limit": "2/24h", "algorithm": "sliding_window_log"`,

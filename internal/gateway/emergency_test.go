@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// startEmergency switches emergency mode on for some time, or until the test ends.
+// startEmergency switches emergency mode on, for expiresIn or until the test ends.
 func startEmergency(t *testing.T, limit string, expiresIn time.Duration) {
 	t.Helper()
 	if _, err := emergencyMode.Start(&rules.Emergency{Limit: limit, ExpiresAt: new(time.Now().Add(expiresIn))}); err != nil {

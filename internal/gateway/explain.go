@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// explain returns what would happen to a request under the rules of a snapshot. Its error is a mistake
-// in what is asked.
+// explain returns what would happen to a request under the rules of a snapshot. The error is a mistake in the
+// question asked.
 func (a *App) explain(ctx context.Context, inForce *zone.Snapshot, asked *api.ExplainRequest) (*api.Explanation, error) {
 	answer, err := explain.Explain(ctx, a.http, handlers{a}, asked)
 	if err == nil {
@@ -21,7 +21,7 @@ func (a *App) explain(ctx context.Context, inForce *zone.Snapshot, asked *api.Ex
 	return answer, err
 }
 
-// handlers are the handlers of an app, for package explain.
+// handlers tells package explain about the handlers of an app.
 type handlers struct{ app *App }
 
 // Is implements explain.Limits.

@@ -117,7 +117,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err != nil {
 		return nil, err
 	}
-	if settings == use { // else the app has logged them
+	if settings == use { // otherwise the app has logged the warnings
 		logWarnings(h.log.Logger, z, append(z.Warnings, settings.Warnings(&h.app.App)...))
 	}
 	logWarnings(h.log.Logger, z, z.MatchWarnings())

@@ -24,15 +24,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
-// A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
-// request and not for the next.
+// A scriptedStore returns a decision that the test sets. A real store cannot be made to fail for one request
+// and not for the next.
 type scriptedStore struct {
-	*stores.Store // nil: nothing is reserved
+	*stores.Store // nil if nothing is reserved
 
 	err      error
-	failing  string // the only zone with the error; "": all have it
+	failing  string // the only zone whose takes fail; "" if all fail
 	decision limiter.Decision
-	takes    []context.Context // of the requests that took
+	takes    []context.Context // the contexts of the requests that took
 	noted    []error
 }
 
@@ -188,7 +188,7 @@ func TestOutageOfAllZones(t *testing.T) {
 	}
 }
 
-// If the store decides for one of two zones only, that zone decides the request.
+// If the store decides for only one of two zones, that zone decides the request.
 func TestOutageOfOneZone(t *testing.T) {
 	for _, ok := range []bool{true, false} {
 		t.Run(fmt.Sprint("OK ", ok), func(t *testing.T) { testOutageOfOneZone(t, ok) })
@@ -228,7 +228,7 @@ func testOutageOfOneZone(t *testing.T, ok bool) {
 	}
 }
 
-// A rule that rejects every request does so in an outage too.
+// A rule that rejects every request rejects it in an outage, too.
 func TestOutageDoesNotLiftBlock(t *testing.T) {
 	h, _ := scripted(t, `{"rate_limits": {
 		"banned": {"key": "all", "limit": {"block": true}},

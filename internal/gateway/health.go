@@ -28,7 +28,7 @@ func readiness() api.Readiness {
 	return r
 }
 
-// CheckProbe returns an error if a health check cannot ask for a probe. None is the probe `ready`.
+// CheckProbe returns an error if health checks know no such probe. An empty probe is `ready`.
 func CheckProbe(probe string) error {
 	if probe != "" && !slices.Contains(api.Probes, probe) {
 		return fmt.Errorf("probe is %q: use live, serving or ready", probe)
@@ -36,7 +36,7 @@ func CheckProbe(probe string) error {
 	return nil
 }
 
-// ServeHealth answers a health check of a site for a probe.
+// ServeHealth answers a health check that comes to a site, for a probe.
 func ServeHealth(w http.ResponseWriter, r *http.Request, probe string) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -7,7 +7,7 @@ import (
 )
 
 func TestServeHealth(t *testing.T) {
-	provisionedApp(t, `{"redis": {"mode": "cluster", "addresses": ["192.0.2.1:6379"]}}`) // it never answers
+	provisionedApp(t, `{"redis": {"mode": "cluster", "addresses": ["192.0.2.1:6379"]}}`) // this Redis never answers
 	for _, tc := range []struct {
 		probe, body string
 		want        int

@@ -42,8 +42,8 @@ func TestReportOnFirstOrEveryRejection(t *testing.T) {
 	}
 }
 
-// A zone logs the first rejections of at most reportsPerSecond keys a second, unless all rejections
-// are logged.
+// A zone logs the first rejections of at most ReportsPerSecond keys a second, unless all rejections are
+// logged.
 func TestReportBoundsFirstRejections(t *testing.T) {
 	const keys = 2 * usage.ReportsPerSecond
 	for rejections, bounded := range map[string]bool{"first": true, "all": false} {
@@ -112,7 +112,7 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 	}
 }
 
-// Of two zones in the syntax of caddy-ratelimit, the one with the highest rate is named, with its
+// The log names the zone with the highest rate, of two zones in the syntax of caddy-ratelimit, and has its
 // key.
 func TestRejectionHasKeyOfNamedZone(t *testing.T) {
 	s := &scriptedStore{decision: limiter.Decision{Limit: 1, RetryAt: 1_000_000}}
@@ -126,7 +126,7 @@ func TestRejectionHasKeyOfNamedZone(t *testing.T) {
 	}
 }
 
-// A request through a Unix socket has no address, so the hash of one finds nothing.
+// A request through a Unix socket has no address. Its line has no hash, which would find nothing.
 func TestRejectionWithoutAddressHasNoHash(t *testing.T) {
 	h := provisioned(t, `{"rate_limits": {"socket": {"key": "{client_ip}", "limit": {"block": true}}}}`)
 	core, logs := observer.New(zapcore.InfoLevel)

@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// Errors quote what is wrong, and not all of it if that is long.
+// An error quotes what is wrong, but only the beginning of it if it is long.
 func TestLongErrors(t *testing.T) {
 	provisioned(t, `{"rate_limits": {"user": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h"}}}`)
 	mux := adminMux()

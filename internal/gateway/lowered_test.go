@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// TestCountOutlastsLoweredLimit uses 20 of 100 requests per minute, which are back after 12 s. Before,
-// the limit falls to 10 per minute, and no request comes until the count would have been dropped. A
-// bucket of 10 per minute that lacks 20 gets its first request back after 66 s.
+// TestCountOutlastsLoweredLimit uses 20 of 100 requests per minute, which would be back after 12 s. Before
+// that, the limit falls to 10 per minute, and no request comes until the count of the old limit would have
+// been dropped. A bucket of 10 per minute that lacks 20 gets its first request back after 66 s.
 func TestCountOutlastsLoweredLimit(t *testing.T) {
 	for _, tc := range []struct {
 		name, limit, before, after string
-		want                       int // admitted of 20, 55 s later
+		want                       int // admitted of 20 requests, 55 s later
 	}{
 		{"an override is removed", "10/1m",
 			`{"overrides": [{"id": "o", "zone": "lowered", "key": "a", "multiplier": 10}]}`, `{}`, 0},

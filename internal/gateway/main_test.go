@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// TestMain gives the tests a default storage of their own: that of the user may have rules.
+// TestMain gives the tests a default storage of their own, because the user's may have rules.
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {

@@ -13,12 +13,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// zonesInUse returns the zones that have counters, without that of emergency mode, which keeps them.
+// zonesInUse returns the zones that have counters, except the zone of emergency mode, which always keeps
+// them.
 func zonesInUse() []*usage.Zone {
 	return slices.DeleteFunc(usage.All(), func(z *usage.Zone) bool { return z.Name == api.EmergencyZone })
 }
 
-// These configurations are in JSON, so no Caddyfile parser has checked them.
+// The configurations are in JSON, so no Caddyfile parser has checked them.
 func TestProvisionRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, config, want string }{
 		{"nothing", `{}`, "use at least one zone"},

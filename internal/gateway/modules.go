@@ -15,7 +15,8 @@ func (a *App) asApp() *App { return a }
 
 func (h *Handler) asHandler() *Handler { return h }
 
-// appOf returns the App of the configuration that ctx belongs to. Caddy provisions it, if it is not yet.
+// appOf returns the App of the configuration that ctx belongs to. Caddy provisions the App first, if it is
+// not provisioned yet.
 func appOf(ctx caddy.Context) (*App, error) {
 	app, err := ctx.App(AppName)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestOverrides(t *testing.T) {
 	for _, tc := range []struct {
 		key          string
 		rest, search int
-		other        int // which is not limited
+		other        int // of /other, which is not limited
 	}{
 		{"all", 7, 7, 7}, {"half", 1, 3, 20}, {"one", 2, 10, 20}, {"both", 9, 8, 9}, {"both-after", 9, 8, 9}, {"blocked", 0, 0, 0},
 		{"free", 20, 20, 20}, {"pro-a", 6, 9, 20}, {"ended", 2, 5, 20}, {"none", 2, 5, 20},
@@ -60,17 +60,17 @@ const zoneWithAlgorithms = `{"rate_limits": {%q: {
 		{"path": "/most", "limit": "1000000000000/1m"},
 		{"path": "/free", "limit": "unlimited"}]}}}`
 
-// What a zone cannot have is refused where it is written, with its place and what to use.
+// An override that a zone cannot have is refused where it is written, with its place and with what to use.
 func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	h := provisioned(t, fmt.Sprintf(zoneWithAlgorithms, "override-check"))
-	h.app.set.Check = redisstore.Check // counts whose fractions do not fit into its values are refused
+	h.app.set.Check = redisstore.Check // refuses counts whose fractions do not fit into values of Redis
 	defer func() { h.app.set.Check = nil }()
 	for _, tc := range []struct{ document, want string }{
 		{`"limit": "700/8760h"`, ""},
 		{`"limit": "7/8760h"`, "overrides[0].limit: 7 events per 8760h0m0s cannot be counted exactly in Redis: use a shorter window"},
 		{`"limit": "7/8760h", "endpoint": "/costly"`, "overrides[0].limit: not at /costly: 7 events"},
 		{`"limit": "7/8760h", "endpoint": "/fixed"`, ""},
-		{`"limit": "100/1m burst 9"`, ""}, // for all but one
+		{`"limit": "100/1m burst 9"`, ""}, // at all endpoints but one
 		{`"limit": "100/1m burst 9", "endpoint": "/fixed"`, "not at /fixed: limit: fixed_window has no burst: use token_bucket"},
 		{`"limit": "5/1m"`, ""},
 		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 can pass at once: use a lower cost"},
@@ -91,7 +91,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", tc.document, err, tc.want)
 		}
 	}
-	// The limits that the same document gives the zone count.
+	// A multiplier multiplies the limits that the same document gives the zone.
 	const lowered = `{"zones": {"override-check": {"endpoints": {"/most": {"limit": "10/1m"}}}},
 		"overrides": [{"id": "1", "zone": "override-check", "key": "a", "multiplier": 2}]}`
 	if err := h.validate(t, lowered); err != nil {
@@ -99,7 +99,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	}
 }
 
-// Such overrides may come from elsewhere, or the configuration has changed since.
+// Overrides without effect may come from elsewhere, or the configuration may have changed since.
 func TestOverridesWithoutEffectAreLogged(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithAlgorithms, "override-left"), &scriptedStore{decision: limiter.Decision{OK: true}})
 	h.app.logger = h.log.Logger

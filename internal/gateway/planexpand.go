@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A configuration that comes over the admin API to be planned is compiled, and its errors are
-// answered. Whoever may ask for that need not be allowed to read the files and the environment of
-// Caddy, so a placeholder of them is expanded only if the running configuration has the same text
-// in a setting of the same name.
+// A configuration that comes over the admin API to be planned is compiled, and its errors are answered.
+// Whoever may ask for a plan need not be allowed to read the files and the environment of Caddy. So a
+// placeholder of these is expanded only if the running configuration has the same text in a setting of the
+// same name.
 
 // A processText is a text with such a placeholder.
 type processText struct{ setting, text string }
@@ -43,7 +43,7 @@ func (a *App) checkProcessTexts(planned ...any) error {
 	return nil
 }
 
-// processTextsOf returns those of settings, which have a form in JSON.
+// processTextsOf returns the processTexts of settings, which it reads in the form of JSON.
 func processTextsOf(settings any) ([]processText, error) {
 	text, err := json.Marshal(settings)
 	if err != nil || !globalPlaceholder.Match(text) {

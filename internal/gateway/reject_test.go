@@ -29,8 +29,8 @@ func TestRejectionKeepsServerHeader(t *testing.T) {
 	}
 }
 
-// An error route may have a rate_limit handler too. Its headers replace those of the handler that
-// rejected the request, except for Retry-After.
+// An error route may have a rate_limit handler, too. Its headers replace those of the handler that rejected
+// the request, except Retry-After.
 func TestErrorRouteKeepsRetryAfter(t *testing.T) {
 	rejecting := provisioned(t, `{"log_rejections": "none", "reject": "error", "rate_limits": {
 		"rejecting": {"key": "all", "limit": {"block": true}}}}`)
@@ -48,7 +48,7 @@ func TestErrorRouteKeepsRetryAfter(t *testing.T) {
 	}
 }
 
-// deniedInOutage is the decision of a store that on_outage denies for three seconds.
+// deniedInOutage is the decision of on_outage to deny for three seconds.
 var deniedInOutage = limiter.Decision{
 	Source: limiter.FromOutage, At: 10_000_000, Limit: 5, Remaining: 2, RetryAt: 12_500_000, ResetAt: 12_500_000,
 }
@@ -98,8 +98,8 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 	}
 }
 
-// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. Its first rejection
-// of a window is logged, or all are.
+// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. The first rejection of a window
+// is logged, or all are.
 func TestRejectionsInOutageAreLogged(t *testing.T) {
 	for _, test := range []struct {
 		mode, which, message string
@@ -127,7 +127,7 @@ func TestRejectionsInOutageAreLogged(t *testing.T) {
 	}
 }
 
-// TestOnOutageLocalDenies answers 429 for what is above a node's share.
+// TestOnOutageLocalDenies answers 429 for a request above a node's share.
 func TestOnOutageLocalDenies(t *testing.T) {
 	h, _ := scripted(t, `{"rate_limits": {
 		"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`,

@@ -11,14 +11,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRejectHeaders has a zone give its headers to whatever rejects a request for it, in all forms, and
-// to nothing else.
+// TestRejectHeaders has a zone add its headers to every rejection by the zone, in all forms, and to no other
+// response.
 func TestRejectHeaders(t *testing.T) {
 	closed := limiter.Decision{Source: limiter.FromOutage, At: 10_000_000, Limit: 5, RetryAt: 12_500_000, ResetAt: 12_500_000}
 	for _, tc := range []struct {
 		name, handler, zone string
 		store               scriptedStore
-		status              int // of the response or of the error
+		status              int // of the response, or of the error
 		want                string
 	}{
 		{"json", `"reject": "json"`, `"limit": "5/1m"`, scriptedStore{decision: deniedForDay}, 429, "help/user"},
@@ -47,7 +47,7 @@ func TestRejectHeaders(t *testing.T) {
 	}
 }
 
-// Another zone of the handler that rejects the request gives it its own headers, or none.
+// If another zone of the handler rejects the request, the response has the headers of that zone, or none.
 func TestRejectHeadersOfOtherZones(t *testing.T) {
 	const zones = `{"log_rejections": "none", "rate_limits": {
 		"a": {"key": "all", "limit": "%A", "reject_headers": {"X-Support": ["of a"], "X-A": ["a"]}},
@@ -66,7 +66,7 @@ func TestRejectHeadersOfOtherZones(t *testing.T) {
 	}
 }
 
-// An error route that rejects the request once more gives it the headers of its own zone alone.
+// An error route that rejects the request once more replaces the headers by those of its own zone.
 func TestRejectHeadersOfErrorRoute(t *testing.T) {
 	first := provisioned(t, `{"reject": "error", "log_rejections": "none", "rate_limits": {
 		"a": {"key": "all", "limit": "block", "reject_headers": {"X-Support": ["of a"], "X-A": ["a"]}}}}`)
@@ -86,7 +86,7 @@ func TestRejectHeadersOfErrorRoute(t *testing.T) {
 	}
 }
 
-// A client cannot end a header by what it writes, and what rate_limit writes stays.
+// A client cannot end a header by what it sends, and what rate_limit writes around it stays.
 func TestRejectHeadersOfHostileClients(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"user": {"key": "all", "limit": "block", "reject_headers": {
 		"X-Query": ["a{http.request.uri.query.q}"], "Link": ["<{http.request.uri.query.q}>", "{http.request.uri.query.none}", "<b>"],
@@ -116,7 +116,7 @@ func TestRejectHeadersOfHostileClients(t *testing.T) {
 	}
 }
 
-// A header that an earlier handler has set is replaced, and later handlers may change what is set
+// reject_header replaces a header that an earlier handler has set. Later handlers may change the header
 // without changing the next response.
 func TestRejectHeadersReplace(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"user": {"key": "all", "limit": "block", "reject_headers": {

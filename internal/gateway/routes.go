@@ -23,28 +23,27 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// A site is a top-level route of a server, with what concerns zones among all that is nested in it.
-// Routes that other handlers nest, such as those of reverse_proxy for responses, are not part of
-// it.
+// A site is a top-level route of a server, with what the routes nested in it show about zones. Routes that
+// handlers such as reverse_proxy have for responses are not part of it.
 type site struct {
-	hosts      []string // none: all
+	hosts      []string // empty if the site is for all hosts
 	errorRoute bool
 	handlers   []*Handler
 	vars       map[string]string // what the vars directive sets, by name
-	replaced   map[string]bool   // request headers whose values are fixed, or made from the client's
-	page429    bool              // it has routes for errors of status 429
-	returns429 bool              // it returns such errors, whatever the zones do
-	traced     bool              // it has a handler that makes spans
+	replaced   map[string]bool   // request headers that the site sets to a fixed value or edits
+	page429    bool              // the site has routes for errors of status 429
+	returns429 bool              // the site returns errors of status 429, whatever the zones do
+	traced     bool              // the site has a handler that begins spans
 }
 
 // A siteIndex has the sites of a server.
 type siteIndex struct {
 	all     []*site
-	anyHost []*site            // those for all hosts
-	byHost  map[string][]*site // the others
+	anyHost []*site            // the sites for all hosts
+	byHost  map[string][]*site // the other sites, by host
 }
 
-// sitesOf returns the sites of a server. The app is provisioned.
+// sitesOf returns the sites of a server. The HTTP app must be provisioned.
 func sitesOf(server *caddyhttp.Server) *siteIndex {
 	index := &siteIndex{byHost: make(map[string][]*site)}
 	add := func(routes caddyhttp.RouteList, errorRoute bool) {
@@ -73,8 +72,8 @@ func (x *siteIndex) add(s *site) {
 	}
 }
 
-// overlapping yields the sites that share requests with s, itself too. A site comes once for each
-// host that they share.
+// overlapping yields the sites that share requests with s, and s itself. It yields a site once for each host
+// that the two share.
 func (x *siteIndex) overlapping(s *site) iter.Seq[*site] {
 	if len(s.hosts) == 0 {
 		return slices.Values(x.all)
@@ -146,15 +145,15 @@ func (w *walk) handler(handler caddyhttp.MiddlewareHandler) {
 		for field := range h.Request.Replace {
 			w.replaced[http.CanonicalHeaderKey(field)] = true
 		}
-	case caddy.Module: // Caddy's other handlers; the package of this one brings exporters
+	case caddy.Module: // tracing is found by its ID, because importing its package would bring exporters
 		w.traced = w.traced || h.CaddyModule().ID == "http.handlers.tracing"
 	}
 }
 
-// globalPlaceholder finds the start of placeholders that are the same for all requests.
+// globalPlaceholder matches the start of a placeholder that has the same value for all requests.
 var globalPlaceholder = regexp.MustCompile(`\{(env|file|system)\.`)
 
-// status429 finds the status among those that an expression names, not in ranges such as 4xx.
+// status429 matches the status 429 in an expression that names it, but not a range such as 4xx.
 var status429 = regexp.MustCompile(`(==|in \[[0-9, ]*)\s*429\b`)
 
 // matches429 reports whether a matcher is for errors of status 429 in particular.
@@ -202,7 +201,7 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 		}
 	}
 	for _, z := range a.set.All() {
-		z.Usage.Unprovided.Store(0) // those of an earlier configuration
+		z.Usage.Unprovided.Store(0) // forget those of an earlier configuration
 		z.WatchCredentials(replaced[z])
 	}
 }
@@ -215,8 +214,8 @@ func (s *site) zones() (zones []*zone.Zone) {
 	return zones
 }
 
-// unusedBy returns the zones that the error routes of s would handle if any of them handed its
-// rejections over.
+// unusedBy returns the zones whose rejections come to no error route, although s has error routes for them.
+// It returns nil if a zone or a handler of the same requests hands errors of status 429 over to these.
 func (x *siteIndex) unusedBy(s *site) (zones []string) {
 	for other := range x.overlapping(s) {
 		if other.errorRoute {
@@ -270,7 +269,7 @@ func (w *routeWarnings) emptyRejections(h *Handler) {
 	}
 }
 
-// copied warns about each tier and cost that vars copies from what the client writes.
+// copied warns about each tier and cost of a zone that vars sets to what the client writes.
 func (w *routeWarnings) copied(z *zone.Zone, vars map[string]string) {
 	for _, p := range z.Deciders() {
 		name, isVar := strings.CutPrefix(p.Name, "http.vars.")

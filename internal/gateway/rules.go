@@ -10,9 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
-// the app. Requests that come in between have the rules that the process knows already, so a reload
-// leaves no gap. If it knows none yet, they wait for the app.
+// rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before the app:
+// until the app starts, requests have the rules that the process knows already, so that a reload leaves no
+// gap. If the process knows no rules yet, requests wait for the app.
 func (a *App) rulesInForce() *zone.Snapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
@@ -37,7 +37,7 @@ func (a *App) rulesBeforeStart() *rules.Version {
 	return &rules.Version{Document: new(rules.Document)}
 }
 
-// applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
+// applyLocked puts a version in force, and compiles the zones that it changes. a.applying must be held.
 func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	earlier := a.inForce.Load()
 	if earlier != nil && earlier.Version == v {
@@ -57,8 +57,8 @@ func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	return s
 }
 
-// logLeftOut logs what is left out of a version, as it does not fit the configuration: that has
-// changed, or nobody has validated what was written to the store.
+// logLeftOut logs the rules that are left out of a version because they do not fit the configuration: the
+// configuration has changed, or nobody has validated what was written to the store. It logs ten at most.
 func (a *App) logLeftOut(left []error, about ...zap.Field) {
 	for _, err := range left[:min(len(left), 10)] {
 		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it",
@@ -69,7 +69,7 @@ func (a *App) logLeftOut(left []error, about ...zap.Field) {
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.
 const maxRulesWait = 500 * time.Millisecond
 
-// waitForRules waits until known is closed, and reports whether it is. It does not wait for long.
+// waitForRules waits until known is closed, for maxRulesWait at most, and reports whether it is closed.
 func waitForRules(known <-chan struct{}) bool {
 	timer := time.NewTimer(maxRulesWait)
 	defer timer.Stop()
@@ -81,8 +81,8 @@ func waitForRules(known <-chan struct{}) bool {
 	}
 }
 
-// acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
-// follow the watcher then.
+// acquireRules acquires the watcher of the rules, and waits for the rules a moment. The app must follow the
+// watcher afterwards.
 func (a *App) acquireRules() {
 	a.watcher, a.releaseWatcher = a.ruleStore.Acquire(reports)
 	waitForRules(a.watcher.Loaded())
@@ -105,9 +105,9 @@ func (a *App) releaseRules() {
 	}
 }
 
-// tellAgain tells what outlives configurations which rules are in force in a: another
-// configuration, which has failed to start or ended later than a has started, may have told it its
-// own.
+// tellAgain tells the store and the metrics, which outlive configurations, which rules are in force in a.
+// Another configuration, which has failed to start or has ended after a has started, may have told them its
+// own rules.
 func (a *App) tellAgain() {
 	a.applying.Lock()
 	defer a.applying.Unlock()
@@ -122,7 +122,7 @@ func (a *App) follow(t rules.Transition) {
 	a.applyLocked(t.To)
 	a.applying.Unlock()
 	a.dropCounts(t)
-	if a.isOldest() { // else the load may fail yet; the older app hands the switch on when it is released
+	if a.isOldest() { // otherwise the load may still fail; the older app hands the switch on when it is released
 		if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
 			a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
 		}
@@ -132,11 +132,12 @@ func (a *App) follow(t rules.Transition) {
 	}
 }
 
-// dropCounts makes this node forget what operators have changed in the store of the counts.
+// dropCounts makes this node forget its leases and denials of the counts that operators have changed in the
+// store.
 func (a *App) dropCounts(t rules.Transition) {
 	leases := a.store.Leases()
 	if leases == nil {
-		return // the counts are in memory: they have been changed themselves
+		return // the counts are in memory, where operators have changed them
 	}
 	if t.Incomplete {
 		for _, z := range a.set.All() {
@@ -145,7 +146,7 @@ func (a *App) dropCounts(t rules.Transition) {
 	}
 	for _, action := range t.Actions {
 		ref := zone.KeyRef{Key: action.Key, Stored: action.Stored}
-		counts, _ := a.rulesInForce().CountsOf(&ref, action.Endpoint) // there are none of a key that cannot be
+		counts, _ := a.rulesInForce().CountsOf(&ref, action.Endpoint) // a key that cannot be has no counts
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

@@ -25,8 +25,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// inStorage returns a handler with one zone that runs with rules in a storage of its own, and a
-// function that stops it.
+// inStorage returns a handler with one zone, which runs with rules in a storage in dir, and a function that
+// stops it.
 func inStorage(t *testing.T, dir, zone string) (h *Handler, stop func()) {
 	t.Helper()
 	return provisionedIn(t, dir, fmt.Sprintf(zoneWithRules, zone))
@@ -45,7 +45,7 @@ func (h *Handler) update(t *testing.T, document string) error {
 	return err
 }
 
-// validate returns why the document is refused.
+// validate returns why a document is refused, nil if it is not.
 func (h *Handler) validate(t *testing.T, document string) error {
 	t.Helper()
 	d := new(rules.Document)
@@ -55,8 +55,7 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	return rules.Validate(d, nil, (&adminapi.Running{Set: &h.app.set}).Schema(), time.Now())
 }
 
-// Rules are in force when they have been written, outlive reloads without a gap, and also the
-// process.
+// Rules are in force when they have been written. They outlive reloads, without a gap, and the process.
 func TestRulesOutliveReloads(t *testing.T) {
 	dir := t.TempDir()
 	first, stopFirst := inStorage(t, dir, "reloaded-rules")
@@ -122,7 +121,7 @@ func TestFirstRequestsWaitForRules(t *testing.T) {
 	}
 }
 
-// Requests may come before the app has started: apps start in any order.
+// Requests may come before the app has started, because apps start in any order.
 func TestRulesBeforeStart(t *testing.T) {
 	dir := t.TempDir()
 	running, _ := inStorage(t, dir, "before-start")
@@ -163,7 +162,7 @@ func TestWrongRulesAreRefused(t *testing.T) {
 	}
 }
 
-// The emergency of the rules is that of this node, unless the node has one of its own.
+// The emergency of the rules is on at this node, unless the node has one of its own.
 func TestEmergencyOfRules(t *testing.T) {
 	defer endEmergency()
 	h, stop := inStorage(t, t.TempDir(), "emergency-rules")
@@ -218,8 +217,8 @@ func TestProvisioningOpensNoRules(t *testing.T) {
 	}
 }
 
-// A rollback to any version makes the running zone decide as under that version, whatever the rules
-// have been meanwhile.
+// A rollback to any version makes the running zone decide as under that version, whatever rules were in force
+// in between.
 func TestRollbackRestoresDecisions(t *testing.T) {
 	h, _ := inStorage(t, t.TempDir(), "rolled-back")
 	random := rand.New(rand.NewPCG(3, 4))

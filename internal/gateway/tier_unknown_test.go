@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnknownTierIsNotSilent checks that a request with a tier that its zone does not have is seen
-// in the log, once for each tier, and in the metric.
+// TestUnknownTierIsNotSilent has requests with tiers that their zone does not have. Each is logged once, and
+// counted by the metric.
 func TestUnknownTierIsNotSilent(t *testing.T) {
 	h, logs := observed(t, `{"key": "static", "tier": {"placeholder": "{plan}", "default": "free",
 		"tiers": {"free": "1/1h", "pro": "9/1h"}}}`)

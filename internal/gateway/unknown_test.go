@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// observed returns a provisioned handler with one zone, which is from Caddyfile:7, and its log.
+// observed returns a provisioned handler and its log. The handler has one zone, whose place is Caddyfile:7.
 func observed(t *testing.T, zone string) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
 	zone = strings.Replace(zone, "{", `{"place": "Caddyfile:7", `, 1)
@@ -23,7 +23,7 @@ func observed(t *testing.T, zone string) (*Handler, *observer.ObservedLogs) {
 	return h, logs
 }
 
-// ask sends a request from an address, for which placeholders are set, and returns the status.
+// ask sends a request from an address, with placeholders set, and returns the status.
 func ask(t *testing.T, h *Handler, address string, set map[string]string) int {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)

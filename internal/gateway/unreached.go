@@ -17,8 +17,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
-// checkReached returns an error if no request can reach a handler of a server, because another one
-// before it answers all of them, and warns if some requests do not reach one for all.
+// checkReached returns an error if no request can reach a handler of a server, because another handler before
+// it answers all requests. It warns if some requests do not reach a handler that is for all requests.
 func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -86,7 +86,7 @@ func (*ReachCheck) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// ServeHTTP does nothing. No request comes to it.
+// ServeHTTP calls next. No request comes to it.
 func (ReachCheck) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	return next.ServeHTTP(w, r)
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// What waits is decided by the rules in force when its wait ends: at 0 s, ten requests pass and
+// A waiting request is decided by the rules in force when its wait ends. At 0 s, ten requests pass, and
 // twenty wait until 1 s.
 func TestLimitChangesDuringWait(t *testing.T) {
 	for _, tc := range []struct {
 		name, document string
-		want           map[int]int // responses by status, those of the first ten too
+		want           map[int]int // number of responses by status, with those of the first ten requests
 	}{
 		{"nothing changes", `{}`, map[int]int{200: 20, 429: 10}},
 		{"another key", `{"overrides": [{"id": "o", "zone": "q", "key": "other", "limit": "1/1s"}]}`, map[int]int{200: 20, 429: 10}},
@@ -52,7 +52,7 @@ func TestLimitChangesDuringWait(t *testing.T) {
 	}
 }
 
-// A reload changes the limit of what waits, too, as long as its count stays the same.
+// A reload changes the limit of waiting requests, too, as long as their count stays the same.
 func TestReloadDuringWait(t *testing.T) {
 	for zone, want := range map[string]map[int]int{
 		`"reloaded": {"key": "{http.request.header.X-Api-Key}", "limit": "3/1s", "algorithm": "fixed_window"}`:  {200: 13, 429: 17},
@@ -90,7 +90,8 @@ func (c *crowd) statuses() map[int]int {
 	return counts
 }
 
-// The same for requests that wait for the status of others: the first five of ten do not count.
+// Requests that wait for the status of other requests are decided by the rules in force, too. The first five
+// of ten do not count.
 func TestLimitChangesDuringWaitForStatus(t *testing.T) {
 	for document, want := range map[string]int{
 		`{}`: 10,
@@ -134,7 +135,7 @@ func TestLimitChangesDuringWaitForStatus(t *testing.T) {
 	}
 }
 
-// The same for a request that waits for a permit. It holds none in the end.
+// A request that waits for a permit is decided by the rules in force, too. It holds no permit in the end.
 func TestKeyDeniedDuringWaitForPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := provisionedIn(t, t.TempDir(), `{"rate_limits": {"permit": {

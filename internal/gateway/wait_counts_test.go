@@ -14,14 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// TestWaitOfClientThatLeavesBeside gives back what other zones have taken for a request that leaves
-// its queue: it has not reached the next handler. Each zone has room for one request less.
+// TestWaitOfClientThatLeavesBeside has a client leave while its request waits in zone b. The request has not
+// reached the next handler, so zone a gets back what it has taken for it, and has room for the next request.
 func TestWaitOfClientThatLeavesBeside(t *testing.T) {
 	for name, zone := range map[string]string{
 		"plain":    `"limit": "2/1000h"`,
 		"window":   `"limit": "2/1000h", "algorithm": "fixed_window"`,
 		"reserved": `"limit": "2/1000h", "count_status": "200"`,
-		"charged":  `"limit": "1/1000h", "charge": "{http.vars.cost} reserve 1"`, // no proxy has sent it, so it is free
+		"charged":  `"limit": "1/1000h", "charge": "{http.vars.cost} reserve 1"`, // no proxy has sent the request, so it is free
 	} {
 		h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 			"a-`+name+`": {"key": "{http.request.header.X-Api-Key}", `+zone+`},
@@ -72,7 +72,7 @@ func TestRejectionAfterWaitIsLogged(t *testing.T) {
 	})
 }
 
-// TestWaitForPermitIsCounted counts requests that wait for permits: while they do, and once in all.
+// TestWaitForPermitIsCounted counts requests that wait for permits: while they wait, and once in all.
 func TestWaitForPermitIsCounted(t *testing.T) {
 	for name, zone := range map[string]string{
 		"alone": `"concurrent": 1, "wait": "1s"`,
@@ -101,7 +101,7 @@ func TestWaitForPermitIsCounted(t *testing.T) {
 	}
 }
 
-// TestFullQueueIsCounted counts the requests for which there is no room, once in a zone.
+// TestFullQueueIsCounted counts the requests that find no room to wait, once in a zone.
 func TestFullQueueIsCounted(t *testing.T) {
 	permits := provisioned(t, keyed("full-permits", `"concurrent": 1, "wait": "1s"`))
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestFullQueueIsCounted(t *testing.T) {
 	})
 }
 
-// fill has as many requests wait as can in a zone, until the test ends.
+// fill has as many requests wait in a zone as can, until the test ends.
 func fill(t *testing.T, w *usage.Waits) {
 	n := 0
 	for w.Begin() {
@@ -150,8 +150,8 @@ func fill(t *testing.T, w *usage.Waits) {
 	})
 }
 
-// TestWaitIsRemembered remembers for those who try another limit when requests have come, not when
-// their turn was.
+// TestWaitIsRemembered wants the memory of a zone, in which operators try another limit, to have the instants
+// at which requests came, not those of their turns.
 func TestWaitIsRemembered(t *testing.T) {
 	for name, zone := range map[string]string{
 		"bucket": `"limit": "10/1s burst 1", "wait": "1s"`,

@@ -15,7 +15,7 @@ import (
 
 // A waited is what happened to a request of a test, by the clock of its bubble.
 type waited struct {
-	arrived, began time.Duration // since the test began; began is 0 if it was rejected
+	arrived, began time.Duration // since the test began; began is -1 if the request was rejected
 	status         int
 	header         http.Header
 	err            error
@@ -52,14 +52,14 @@ func (c *crowd) send(ctx context.Context, key string) *waited {
 	return r
 }
 
-// withCancelOf returns a context with the values of one and the end of another.
+// withCancelOf returns a context with the values of values that ends with end.
 func withCancelOf(values, end context.Context) context.Context {
 	ctx, cancel := context.WithCancel(values)
 	context.AfterFunc(end, cancel)
 	return ctx
 }
 
-// admitted returns the requests that were handed on, in the order of their arrival.
+// admitted returns the admitted requests, in the order of their arrival.
 func (c *crowd) admitted() (all []*waited) {
 	c.wg.Wait()
 	for _, r := range c.all {
@@ -136,7 +136,8 @@ func TestWaitOfManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestWaitOfClientThatLeaves gives back the newest turn. An older one is lost.
+// TestWaitOfClientThatLeaves has two clients leave. The turn of the newest request is given back, and an
+// older one is lost.
 func TestWaitOfClientThatLeaves(t *testing.T) {
 	inQueue(t, `"limit": "10/1s burst 1", "wait": "1s"`, func(t *testing.T, c *crowd) {
 		older, leaveOlder := context.WithCancel(t.Context())
@@ -188,7 +189,7 @@ func TestWaitForWindow(t *testing.T) {
 	}
 }
 
-// TestWaitIsBounded lets 1000 events of a key wait, and 5000 requests of a zone.
+// TestWaitIsBounded has requests wait up to the bounds: 1000 events of a key, and 5000 requests of a zone.
 func TestWaitIsBounded(t *testing.T) {
 	inQueue(t, `"limit": "100/1s burst 1", "wait": "1m"`, func(t *testing.T, c *crowd) {
 		for range 1500 {
@@ -217,8 +218,8 @@ func TestWaitIsBounded(t *testing.T) {
 	})
 }
 
-// TestWaitBesideDenial takes nothing from the zone that would have a request wait, if another one
-// denies it.
+// TestWaitBesideDenial has one zone deny a request that another zone would have wait. That zone takes nothing
+// for it.
 func TestWaitBesideDenial(t *testing.T) {
 	const queue = `{"log_rejections": "none", "rate_limits": {
 		"beside_queue": {"key": "{http.request.header.X-Api-Key}", "limit": "10/1s burst 1", "wait": "1s"}`

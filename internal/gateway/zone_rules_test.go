@@ -28,7 +28,7 @@ func putRules(tb testing.TB, h *Handler, document string) *zone.Snapshot {
 	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().Version.Number + 1, Document: d})
 }
 
-// status returns the status of a request with an API key, whose path is path.
+// statusOf returns the status of a request with an API key and a path.
 func (h *Handler) statusOf(t *testing.T, apiKey, path string) int {
 	t.Helper()
 	r, w := benchRequest(apiKey), httptest.NewRecorder()
@@ -66,7 +66,7 @@ func rulesHandler(t *testing.T, name string) *Handler {
 	return provisioned(t, fmt.Sprintf(zoneWithRules, name))
 }
 
-// A limit of the rules stands at the place of the one that it replaces, and is inherited as that.
+// A limit of the rules replaces a limit of the configuration, and is inherited as that limit was.
 func TestRulesReplaceLimitsOfZones(t *testing.T) {
 	for i, tc := range []struct {
 		zone                        string // of the document
@@ -78,7 +78,7 @@ func TestRulesReplaceLimitsOfZones(t *testing.T) {
 		{`{"endpoints": {"GET /search*": {"limit": "9/1h"}}}`, 2, 4, 9, 6},
 		{`{"endpoints": {"GET /search*": {"tiers": {"pro": "10/1h burst 11"}}}}`, 2, 4, 5, 11},
 		{`{"limit": "block", "tiers": {"pro": "unlimited"}}`, 0, 20, 5, 6},
-		{`{"limit": "7/1h", "endpoints": {"/gone": {"limit": "8/1h"}}}`, 7, 4, 5, 6}, // of an earlier configuration
+		{`{"limit": "7/1h", "endpoints": {"/gone": {"limit": "8/1h"}}}`, 7, 4, 5, 6}, // the endpoint /gone was in an earlier configuration
 		{`{"limit": "7/0h", "tiers": {"pro": "8/1h", "gone": "1/1h"}}`, 2, 8, 5, 6},
 	} {
 		name := fmt.Sprintf("replaced-%d", i)
@@ -96,7 +96,7 @@ func TestRulesReplaceLimitsOfZones(t *testing.T) {
 	}
 }
 
-// Counts stay when a limit changes, and a raised limit admits a key at once that was rejected.
+// Counts stay when a limit changes. A raised limit at once admits a key that was rejected.
 func TestRulesKeepCounts(t *testing.T) {
 	h := rulesHandler(t, "counts-stay")
 	if got := h.admitted(t, "a", "/"); got != 2 {

@@ -1,11 +1,9 @@
-// Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use
-// it.
+// Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use it.
 //
-// Each file in testdata has the cases of a subdirective or block. A case is a Caddyfile,
-// <case>.caddyfile, and after it what the Caddyfile adapts to, <case>.json, or the error,
-// <case>.error. In place of a Caddyfile there may be the JSON of a handler, <case>.handler, or of
-// the app, <case>.app. `go test ./test/adapt -golden.write` rewrites the results. It gives one to a
-// case that has none.
+// Each file in testdata has the cases of a subdirective or block. A case is a Caddyfile, <case>.caddyfile,
+// and after it what the Caddyfile adapts to, <case>.json, or the error, <case>.error. In place of a Caddyfile
+// there may be the JSON of a handler, <case>.handler, or of the app, <case>.app. `go test ./test/adapt
+// -golden.write` rewrites the results, and adds one to a case that has none.
 package adapt
 
 import (
@@ -91,7 +89,7 @@ func readCases(t *testing.T, file string) (cases []*goldenCase) {
 	return cases
 }
 
-// files returns c as it is in an archive.
+// files returns the files of c in an archive.
 func (c *goldenCase) files() []txtar.File {
 	ext := ".json"
 	if c.refused {
@@ -100,8 +98,8 @@ func (c *goldenCase) files() []txtar.File {
 	return []txtar.File{{Name: c.name + c.kind, Data: []byte(c.text)}, {Name: c.name + ext, Data: []byte(c.result)}}
 }
 
-// test compares the result of c with that in the file, or writes it to c. A case that was refused
-// is never written as an accepted one, nor the other way round.
+// test compares the result of c with the one in the file, or writes the result to c. It never writes the
+// result of an accepted configuration to a case that was refused, nor the other way round.
 func (c *goldenCase) test(t *testing.T) {
 	t.Helper()
 	config, err := c.load(t)
@@ -161,7 +159,7 @@ func adapt(t *testing.T, caddyfile string) ([]byte, error) {
 	return adapted, err
 }
 
-// layOut returns JSON with what fits in a line on one line.
+// layOut returns JSON in which each value that fits on a line is on one line.
 func layOut(t *testing.T, data []byte) string {
 	t.Helper()
 	var b strings.Builder

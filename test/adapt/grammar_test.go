@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestEverySubdirectiveHasExamples checks that every subdirective of every block is in an accepted
-// case, and that a refused case has its mistake there.
+// TestEverySubdirectiveHasExamples checks that every subdirective of every block is in an accepted case, and
+// is the place of the mistake in a refused case.
 func TestEverySubdirectiveHasExamples(t *testing.T) {
 	accepted, refused := make(map[string]bool), make(map[string]bool)
 	for _, file := range goldenFiles(t) {
@@ -47,9 +47,9 @@ func TestEverySubdirectiveHasExamples(t *testing.T) {
 // mistakeAt matches the line of the mistake at the end of an error.
 var mistakeAt = regexp.MustCompile(`, at Caddyfile:(\d+)\n$`)
 
-// placesOf returns for each line of a Caddyfile the block that it is in and its first word.
+// placesOf returns, for each line of a Caddyfile, the block around the line and the first word of the line.
 func placesOf(caddyfile string) (places []string) {
-	blocks := []string{""} // around the line, the innermost last
+	blocks := []string{""} // the blocks around the line, the innermost last
 	for line := range strings.Lines(caddyfile) {
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -85,7 +85,7 @@ func grammar(t *testing.T) []string {
 	t.Helper()
 	const zone = ":80\nrate_limit {\n zone z {\n key k\n limit 1/s\n %s\n }\n}"
 	const option = "{\n rate_limit {\n %s\n }\n}"
-	places := []string{"tier keys", "tier default"} // unknown words are tiers
+	places := []string{"tier keys", "tier default"} // in these blocks, an unknown word is a tier
 	for block, text := range map[string]string{
 		"rate_limit":      ":80\nrate_limit {\n unknown\n}",
 		"rate_limit_page": ":80\nrate_limit_page {\n unknown\n}",

@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// elsewhere are errors that no configuration meets here.
+// elsewhere are errors that no configuration of these tests can cause.
 var elsewhere = []string{
 	"named matchers are not known here: use `match { <matchers> }`", // in blocks of other modules
-	"module %s is not a storage: use a module in caddy.storage",     // which only a faulty one is
+	"module %s is not a storage: use a module in caddy.storage",     // only a faulty module causes it
 	"the rate is missing: use <events>/<window>, such as 100/1m",    // in rules
 	"the configuration: %w: use the JSON that `caddy adapt` prints", // in plans
 }
 
-// TestEveryRefusalHasACase checks that every error in the source of the settings and of the grammar
-// is that of a case.
+// TestEveryRefusalHasACase checks that every error in the source of the settings and of the grammar is the
+// result of a case.
 func TestEveryRefusalHasACase(t *testing.T) {
 	var errors strings.Builder
 	for _, file := range goldenFiles(t) {

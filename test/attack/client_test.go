@@ -27,8 +27,7 @@ type request struct {
 
 type field struct{ name, value string }
 
-// A client sends requests over one protocol and returns the status of the response, or 0 if there
-// is none.
+// A client sends a request over one protocol and returns the status of the response, 0 if there is none.
 type client func(r request) int
 
 // protocols returns a client for each protocol.
@@ -121,7 +120,7 @@ func http3Client(t *testing.T, g *gateway) client {
 	}
 }
 
-// sendHTTP3 sends a request, and returns a function that waits for the status of the response.
+// sendHTTP3 sends a request. status waits for the response and returns its status.
 func sendHTTP3(ctx context.Context, t *testing.T, conn *quic.Conn, r request) (status func() int) {
 	t.Helper()
 	stream := beginHTTP3(ctx, t, conn, r)
@@ -143,7 +142,7 @@ func beginHTTP3(ctx context.Context, t *testing.T, conn *quic.Conn, r request) *
 		_ = encoder.WriteField(qpack.HeaderField{Name: f.name, Value: f.value})
 	}
 	frame := append(quicvarint.Append([]byte{headersFrame}, uint64(block.Len())), block.Bytes()...)
-	_, _ = stream.Write(frame) // if it fails, there is no status
+	_, _ = stream.Write(frame) // if the write fails, there is no status
 	return stream
 }
 
@@ -159,7 +158,7 @@ func dialHTTP3(ctx context.Context, t *testing.T, addr string) *quic.Conn {
 	return conn
 }
 
-// openControl opens the stream without which a server refuses requests.
+// openControl opens the control stream, without which a server refuses requests.
 func openControl(t *testing.T, conn *quic.Conn) {
 	t.Helper()
 	control, err := conn.OpenUniStream()

@@ -12,9 +12,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Requests in early data (0-RTT) come before the client has proved its address, and anybody can send
-// them again. Zones by address answer 425, and let nothing through, except in a dry run. Zones by
-// another key count them.
+// Requests in early data (0-RTT) come before the client has proved its address, and anybody can send them
+// again. Zones by address answer 425 and let no such request through, except in a dry run. Zones by another
+// key count them.
 func TestEarlyData(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, `log
@@ -100,8 +100,8 @@ func TestEarlyData(t *testing.T) {
 	}
 }
 
-// A quicRelay is a network between one client and a server, which can hold what the server sends: so
-// the client cannot end a handshake.
+// A quicRelay is the network between one client and a server. It can hold what the server sends, so that the
+// client cannot end a handshake.
 type quicRelay struct {
 	addr string
 
@@ -109,7 +109,7 @@ type quicRelay struct {
 	holds  bool
 	held   [][]byte
 	client net.Addr
-	local  net.PacketConn // to the client
+	local  net.PacketConn // the socket to the client
 }
 
 func newQUICRelay(t *testing.T, server string) *quicRelay {
@@ -119,7 +119,7 @@ func newQUICRelay(t *testing.T, server string) *quicRelay {
 		t.Fatal(err)
 	}
 	r := &quicRelay{addr: local.LocalAddr().String(), local: local}
-	servers := make(map[string]net.Conn) // by client: each has an address at the server
+	servers := make(map[string]net.Conn) // the connections to the server, by client
 	var relaying sync.WaitGroup
 	relaying.Go(func() {
 		buffer := make([]byte, 1<<16)
@@ -173,7 +173,7 @@ func (r *quicRelay) hold() {
 	r.holds = true
 }
 
-// release sends what was held, which is all for the newest client.
+// release sends to the newest client all that was held.
 func (r *quicRelay) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// resources returns what servers take a request for, each as leniently as any of them does: they cut
-// parameters before or after they decode, drop what may be a host, clean the path, and ignore case.
+// resources returns the paths that servers may read in a request. It is as lenient as any server: it cuts
+// parameters before or after decoding, drops what may be a host, cleans the path, and ignores case.
 func resources(r *http.Request) (read []string) {
 	target := r.RequestURI
 	if i := strings.IndexAny(target, "?#"); i >= 0 {
@@ -26,7 +26,7 @@ func resources(r *http.Request) (read []string) {
 	}
 	for _, start := range starts {
 		for _, p := range []string{start, withoutParameters(start)} {
-			for range 2 { // some decode twice
+			for range 2 { // some servers decode twice
 				p = strings.ReplaceAll(unescape(p), `\`, "/")
 				read = append(read, path.Clean(p), path.Clean(withoutParameters(p)))
 			}
@@ -63,8 +63,8 @@ var spelledPaths = []string{
 	"/public;/../login", "/public/.%2e/login", "/%2e/login", "/;/;/login", "/login%3b%2fx", "/x;/../login", "/%2f%2flogin", "/login%5c",
 }
 
-// A login form is protected as the docs recommend. The server behind accepts every spelling of it.
-// Beside it is a freer endpoint, under which no spelling gets more.
+// A login form is protected as the docs recommend. The server behind it accepts every spelling of its path.
+// Another endpoint has a higher limit, and no spelling of the login's path gets that limit.
 func TestSpellingsOfEndpointShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if strings.EqualFold(r.Method, "POST") && slices.Contains(resources(r), "/login") {
@@ -96,7 +96,7 @@ func TestSpellingsOfEndpointShareCount(t *testing.T) {
 	}
 }
 
-// A zone that matches a path with match sees all of its spellings, too.
+// A zone that matches a path with match sees all spellings of the path, too.
 func TestSpellingsOfMatchShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if slices.Contains(resources(r), "/login") {
@@ -126,8 +126,8 @@ func TestSpellingsOfMatchShareCount(t *testing.T) {
 	}
 }
 
-// A zone that matches a host sees the spellings of it that servers take for the same, one zone of
-// many too.
+// A zone that matches a host sees all spellings that servers take for that host, even if it is one zone of
+// many.
 func TestSpellingsOfMatchedHostShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		host, _, _ := strings.Cut(strings.ToLower(r.Host), ".:")
@@ -172,7 +172,7 @@ func TestSpellingsOfMatchedHostShareCount(t *testing.T) {
 	}
 }
 
-// A mistake in a query hides no parameter of it from a zone that matches one.
+// A mistake in a query hides no parameter of the query from a zone that matches one.
 func TestSpellingsOfMatchedQueryShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if query := "&" + strings.ReplaceAll(r.URL.RawQuery, ";", "&") + "&"; strings.Contains(query, "&action=login&") {
@@ -211,7 +211,7 @@ func TestSpellingsOfMatchedQueryShareCount(t *testing.T) {
 	}
 }
 
-// What lies behind the name of a script is PATH_INFO.
+// A path that goes on after the name of a script is that script with a PATH_INFO, and counts at its endpoint.
 func TestPathInfoSharesCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		for _, p := range resources(r) {

@@ -10,7 +10,7 @@ import (
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }
 
-// A flood of keys, each rejected for the first time, writes few lines.
+// A flood of keys, each rejected for the first time, writes few lines to the log.
 func TestFloodOfKeysDoesNotFloodLog(t *testing.T) {
 	const keys = 300
 	g := serve(t, `rate_limit {

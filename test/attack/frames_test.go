@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// An h2conn is a connection of HTTP/2, whose client writes the frames itself.
+// An h2conn is a connection of HTTP/2 whose client writes the frames itself.
 type h2conn struct {
 	*tls.Conn
 	*http2.Framer
@@ -53,7 +53,7 @@ func (c *h2conn) encode(fields ...field) []byte {
 	return bytes.Clone(c.block.Bytes())
 }
 
-// status returns the status of the next response, or 0 if the connection ends.
+// status returns the status of the next response, "" if the connection ends.
 func (c *h2conn) status() string {
 	for {
 		frame, err := c.ReadFrame()
@@ -69,8 +69,8 @@ func (c *h2conn) status() string {
 	}
 }
 
-// send sends a request in a stream. It returns the status of the response, or 0 if there is none, and
-// an error if the connection is of no more use.
+// send sends a request in a stream. It returns the status of the response, 0 if there is none. It returns an
+// error if the connection cannot be used any more.
 func (c *h2conn) send(stream uint32, r request) (status int, err error) {
 	_ = c.SetDeadline(time.Now().Add(patience))
 	err = c.WriteHeaders(http2.HeadersFrameParam{
@@ -105,7 +105,7 @@ func (c *h2conn) send(stream uint32, r request) (status int, err error) {
 	return 0, err
 }
 
-// A header block in many CONTINUATION frames, each of one byte, is the same request: the key counts.
+// A header block in many CONTINUATION frames of one byte each is the same request: its key counts.
 func TestKeyInContinuationFrames(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, zoned("{http.request.header.X-Api-Key}"), u.ServeHTTP)
@@ -132,8 +132,7 @@ func TestKeyInContinuationFrames(t *testing.T) {
 	}
 }
 
-// A header block that never ends is cut off, before it takes memory or counts. Other clients do not
-// notice.
+// A header block that never ends is cut off before it takes memory or counts. Other clients do not notice.
 func TestContinuationFlood(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, zoned("{http.request.header.X-Api-Key}"), u.ServeHTTP)
@@ -143,7 +142,7 @@ func TestContinuationFlood(t *testing.T) {
 		c := dialHTTP2(t, g)
 		floods.Go(func() {
 			err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: c.encode(keyHeader("flood", 0).fields()...)})
-			const most = 64 << 20 // bytes, far above what a header may have
+			const most = 64 << 20 // bytes, far above the longest header
 			written := 0
 			for n := 0; err == nil && written < most; n++ {
 				block := c.encode(field{fmt.Sprint("x-", n), strings.Repeat("v", 16_000)})

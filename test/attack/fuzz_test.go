@@ -52,7 +52,7 @@ const fuzzedZones = `rate_limit {
 	log_rejections none
 }`
 
-// templates are requests to mutate; %s is one of victims.
+// templates are requests to mutate. %s stands for one of victims.
 var templates = []string{
 	"GET / HTTP/1.1\r\nHost: a\r\nX-Api-Key: %s\r\n\r\n",
 	"GET /?a=b&key=%s HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -64,7 +64,7 @@ var templates = []string{
 	"GET / HTTP/1.0\r\nConnection: X-Api-Key\r\nX-Api-Key: %s\r\n\r\n",
 }
 
-// victims are keys that are exhausted, and one that is denied.
+// victims are two keys that are exhausted, and one that is denied.
 var victims = []string{"victim-1", "victim-2", "stolen-1"}
 
 // tokens are what mutations insert.
@@ -98,8 +98,8 @@ func mutate(random *rand.Rand) []byte {
 	return append(text, "\r\n\r\n"...)
 }
 
-// Random requests make Caddy neither panic nor respond 500, and none with an exhausted key reaches
-// the upstream. The upstream reads keys as net/http does: what it takes for a key has been counted.
+// Random requests make Caddy neither panic nor answer 500, and no request with an exhausted key reaches the
+// upstream. The upstream reads keys as net/http does: every key that it reads has been counted.
 func TestRawRequests(t *testing.T) {
 	u := newUpstream(func(r *http.Request) (keys []string) {
 		if values := r.Header["X-Api-Key"]; len(values) > 0 {
@@ -111,14 +111,14 @@ func TestRawRequests(t *testing.T) {
 		for _, c := range r.CookiesNamed("key") {
 			keys = append(keys, "cookie "+strings.Trim(c.Value, " \t"))
 		}
-		return slices.DeleteFunc(keys, func(k string) bool { // to bound the memory
+		return slices.DeleteFunc(keys, func(k string) bool { // the other keys are dropped to bound the memory
 			return !slices.ContainsFunc(victims, func(v string) bool { return strings.HasSuffix(k, " "+v) })
 		})
 	})
 	g := serve(t, fuzzedZones, u.ServeHTTP)
 	do := http1(g)
 	for range limit {
-		do(get("/", field{"Cookie", "key=1; key=2"})) // exhausts the address of ambiguous cookies
+		do(get("/", field{"Cookie", "key=1; key=2"})) // exhausts the limit of the address, by which ambiguous cookies count
 	}
 	seed := *fuzzSeed
 	if seed == 0 {
@@ -175,7 +175,7 @@ func send(addr string, text []byte) (status int, err error) {
 		return 0, fmt.Errorf("the gateway is gone: %w", err)
 	}
 	defer func() {
-		_ = conn.(*net.TCPConn).SetLinger(0) // millions of connections would wait for their ports
+		_ = conn.(*net.TCPConn).SetLinger(0) // otherwise millions of closed connections would keep their ports
 		_ = conn.Close()
 	}()
 	_ = conn.SetDeadline(time.Now().Add(500 * time.Millisecond))

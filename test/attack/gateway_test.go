@@ -1,7 +1,7 @@
-// Package attack tries to get past an exhausted key, from outside: a whole Caddy over HTTP/1.1,
-// HTTP/2 and HTTP/3, clients that write the bytes of a request themselves, and an upstream that
-// records the keys that it sees. It must not see a key more often than that was counted. Other
-// tests overload the gateway, or make its Redis fail in ways that an attacker can cause.
+// Package attack tries to get past an exhausted key, from outside. A whole Caddy speaks HTTP/1.1, HTTP/2 and
+// HTTP/3, clients write the bytes of requests themselves, and an upstream records the keys that it sees. It
+// must not see a key more often than the key was counted. Other tests overload the gateway, or make its Redis
+// fail in ways that an attacker can cause.
 package attack
 
 import (
@@ -36,13 +36,13 @@ type gateway struct {
 	logFile string
 }
 
-// serve starts a gateway with these directives in front of an upstream. It counts in memory.
+// serve starts a gateway with these directives in front of an upstream. The gateway counts in memory.
 func serve(t *testing.T, directives string, upstream http.HandlerFunc) *gateway {
 	t.Helper()
 	return serveWith(t, "", directives, upstream)
 }
 
-// serveWith is serve with global options.
+// serveWith does what serve does, with global options.
 func serveWith(t *testing.T, options, directives string, upstream http.HandlerFunc) *gateway {
 	t.Helper()
 	up := httptest.NewServer(upstream)

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// guesses counts failed logins, of which five are admitted.
+// guesses counts failed logins, and admits five.
 const guesses = `rate_limit {
 	zone login {
 		key {client_ip}
@@ -32,14 +32,14 @@ func (l *login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logIn returns a request with a password. It is a POST: Go's transport probes for 200 ms whether a GET
-// over HTTP/3 has a body, and writes its head while Caddy's proxy still changes the trailers.
+// logIn returns a request with a password. It is a POST, because for a GET over HTTP/3, Go's transport probes
+// for 200 ms whether there is a body, and writes the headers while Caddy's proxy still changes the trailers.
 func logIn(password string, more ...field) request {
 	return request{method: "POST", target: "/", host: "api.example", header: append(more, field{"X-Password", password})}
 }
 
-// TestParallelGuesses sends 200 wrong passwords at once. Five of them reach the upstream, over every
-// protocol and with every store.
+// TestParallelGuesses sends 200 wrong passwords at once. Five of them reach the upstream, over every protocol
+// and with every store.
 func TestParallelGuesses(t *testing.T) {
 	onRedisIn := func(mode string) func(t *testing.T) string {
 		return func(t *testing.T) string {
@@ -71,8 +71,8 @@ func TestParallelGuesses(t *testing.T) {
 	}
 }
 
-// TestParallelLogins sends 50 right passwords at once, and 1000 one after the other. None is
-// rejected, although at most five are under way at a time.
+// TestParallelLogins sends 50 right passwords at once, and 1000 one after the other. None is rejected,
+// although the limit lets at most five be under way at a time.
 func TestParallelLogins(t *testing.T) {
 	upstream := new(login)
 	g := serve(t, guesses, upstream.ServeHTTP)
@@ -88,8 +88,8 @@ func TestParallelLogins(t *testing.T) {
 	}
 }
 
-// parallel returns, for each protocol, how to send a number of equal requests at once. It returns
-// their statuses.
+// parallel returns, for each protocol, a function that sends a number of equal requests at once. The function
+// returns how many responses had each status.
 func parallel(t *testing.T, g *gateway) map[string]func(n int, r request) map[int]int {
 	each := func(send func(r request) int) func(int, request) map[int]int {
 		return func(n int, r request) map[int]int {

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// spend sends requests of a key, of which some must be admitted, and 429 be the status of the rest.
+// spend sends requests of a key. want of them must be admitted, and the others get 429.
 func spend(t *testing.T, g *gateway, target, key string, requests, want int) {
 	t.Helper()
 	do := http1(g)
@@ -35,8 +35,8 @@ func spend(t *testing.T, g *gateway, target, key string, requests, want int) {
 	}
 }
 
-// forward_auth asks another server about each request. That question is no request of a client: it
-// is not charged, and asks nothing for requests that are rejected.
+// forward_auth asks another server about each request. That question is no request of a client: it is not
+// charged, and is not asked for a rejected request.
 func TestForwardAuthIsChargedOnce(t *testing.T) {
 	var asked atomic.Int64
 	authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -61,13 +61,13 @@ func TestForwardAuthIsChargedOnce(t *testing.T) {
 	if got := asked.Load(); got != limit {
 		t.Errorf("questions to the authority = %d, want %d", got, limit)
 	}
-	spend(t, g, "/", "b", 3, 2) // of the same user
+	spend(t, g, "/", "b", 3, 2) // b is a key of the same user
 	if seen := u.count("alice"); seen != 5 {
 		t.Errorf("requests at the upstream = %d, want 5", seen)
 	}
 }
 
-// intercept replaces responses. The request was charged before, once, and its limit is told.
+// intercept replaces responses. The request was charged once, before, and the response tells its limit.
 func TestInterceptIsChargedOnce(t *testing.T) {
 	g := serve(t, zoned("{http.request.header.X-Api-Key}")+`
 	intercept {
@@ -84,8 +84,9 @@ func TestInterceptIsChargedOnce(t *testing.T) {
 	spend(t, g, "/", "a", 6, limit)
 }
 
-// A template that includes another page makes a request to it, with the headers of the client and the
-// address 127.0.0.1. It passes the limits as any other: by the client's key, it is charged too.
+// A template that includes another page makes a request for it, with the headers of the client and the
+// address 127.0.0.1. That request passes the limits like any other: if the client's key limits, it is
+// charged, too.
 func TestIncludedPageIsChargedToo(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{"page.html": `page {{httpInclude "/part.html"}}`, "part.html": "part"} {
@@ -114,14 +115,14 @@ func TestIncludedPageIsChargedToo(t *testing.T) {
 			do(get("/part.html", field{"X-Api-Key", "a"}))
 		}
 	}
-	// The part is charged three times by pages and once by itself. Then pages fail without it.
+	// The part is charged three times for pages, and once for itself. After that, pages fail without it.
 	if got := fmt.Sprint(statuses); got != "[200 200 200 500 500 500 429 429 429]" {
 		t.Errorf("statuses of the page = %v, want three pages, three that miss a part, then 429", got)
 	}
 }
 
-// Requests are decided before their bodies have come, however slow those are. A request that is
-// rejected reaches no upstream. Its answer comes after the body, which the server reads first.
+// Requests are decided before their bodies have come, however slow these are. A rejected request reaches no
+// upstream. Its response comes after its body, which the server reads first.
 func TestSlowBodies(t *testing.T) {
 	arrived := make(chan struct{}, 100)
 	g := serve(t, `rate_limit {
@@ -170,8 +171,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// With `reject error`, error routes handle what is refused. Routes that proxy it as it is to the
-// upstream undo the refusal. Those that rewrite it, as the documentation has them, do not.
+// With `reject error`, error routes handle refused requests. Routes that proxy the request unchanged to the
+// upstream undo the refusal. Routes that rewrite it, as the documentation shows, do not.
 func TestErrorRoutesOfRefusedRequests(t *testing.T) {
 	twice := func(key string) request { return get("/", field{"X-Api-Key", key}, field{"X-Api-Key", "other"}) }
 	for _, test := range []struct {

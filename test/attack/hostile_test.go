@@ -60,7 +60,7 @@ func TestHostileRedisReplies(t *testing.T) {
 	}
 }
 
-// heap returns the size of the heap of this process, which is the gateway's.
+// heap returns the size of the heap of this process, in which the gateway runs.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

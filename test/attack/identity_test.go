@@ -30,7 +30,7 @@ func get(target string, header ...field) request {
 	return request{method: "GET", target: target, host: "api.example", header: header}
 }
 
-// A way spells the key in a request. Ways that add something unique to a request use n.
+// A way spells the key in a request. n is the number of the request, for ways that make each request different.
 type way struct {
 	name  string
 	write func(key string, n int) request
@@ -69,7 +69,7 @@ func attackWith(t *testing.T, u *upstream, clients map[string]client, plain func
 	}
 }
 
-// spaces returns text that the reader of a header removes.
+// spaces returns white space that readers of a header remove.
 func spaces(n int) string { return strings.Repeat(" \t", n) }
 
 func keyHeader(key string, _ int) request { return get("/", field{"X-Api-Key", key}) }
@@ -79,7 +79,7 @@ func headerWay(name string, fields func(key string, n int) []field) way {
 	return way{name, func(key string, n int) request { return get("/", fields(key, n)...) }}
 }
 
-// headerWays are of all protocols.
+// headerWays returns the ways that work in all protocols.
 func headerWays() []way {
 	return []way{
 		headerWay("spaces before", func(key string, n int) []field { return []field{{"X-Api-Key", spaces(n+1) + key}} }),
@@ -100,7 +100,7 @@ func headerWays() []way {
 	}
 }
 
-// headerWays1 are of HTTP/1.1 only.
+// headerWays1 returns the ways that work only in HTTP/1.1.
 func headerWays1() []way {
 	return []way{
 		headerWay("folded before", func(key string, _ int) []field { return []field{{"X-Api-Key", "\r\n " + key}} }),
@@ -174,7 +174,7 @@ func TestSpellingsOfParameterShareCount(t *testing.T) {
 
 func keyCookie(key string, _ int) request { return get("/", field{"Cookie", "key=" + key}) }
 
-// Ambiguous cookies count by address, whose limit is exhausted first.
+// Ambiguous cookies count by address. The limit of the address is exhausted first.
 func TestSpellingsOfCookieShareCount(t *testing.T) {
 	u := newUpstream(keyCookies)
 	g := serve(t, zoned("{http.request.cookie.key}"), u.ServeHTTP)
@@ -218,8 +218,8 @@ func TestSpellingsOfCookieShareCount(t *testing.T) {
 	attackWith(t, u, protocols(t, g), keyCookie, ways)
 }
 
-// A client must not be anonymous to the upstream and have a key in the zone, with a key that a
-// proxy removes.
+// A client must not be able to send a key that the zone counts and that a proxy then removes: it would be
+// anonymous to the upstream.
 func TestAnonymousClientHasNoKey(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if len(keyHeaders(r)) == 0 {
@@ -278,7 +278,7 @@ func TestSpellingsOfHostShareCount(t *testing.T) {
 	}
 }
 
-// An address may have a zone, which the proxy removes, and may be written in several ways.
+// An address may have a zone identifier, which the proxy removes, and may be written in several ways.
 func TestSpellingsOfAddressShareCount(t *testing.T) {
 	ways := []way{
 		{"zone", func(key string, n int) request { return to(fmt.Sprintf("[%s%%%d]", key, n)) }},

@@ -16,14 +16,14 @@ import (
 // counted. A failed one has no response, or a status other than 200 and 429.
 type outcomes struct{ admitted, rejected, degraded, failed int }
 
-// hammer opens connections and sends requests on each of them, concurrently. write returns request
-// n of a connection.
+// hammer opens connections and sends requests on all of them at the same time. write returns request n of a
+// connection.
 func (g *gateway) hammer(t *testing.T, connections, requests int, write func(conn, n int) request) (total outcomes) {
 	t.Helper()
 	return g.hammerFrom(t, "127.0.0.1", connections, requests, write)
 }
 
-// hammerFrom is hammer from an address.
+// hammerFrom does what hammer does, from an address.
 func (g *gateway) hammerFrom(
 	t *testing.T, address string, connections, requests int, write func(conn, n int) request,
 ) (total outcomes) {

@@ -12,8 +12,8 @@ import (
 // maxKeys is the number of keys that fit into the flooded zone.
 const maxKeys = 100
 
-// floodZone fills a zone with keys of one address that are at their limit, which is 1, and sends many
-// more. It checks that keys of other addresses are still admitted, and a key not above its limit.
+// floodZone fills a zone with keys of one address that are at their limit, which is 1, and sends many more
+// keys. It checks that keys of other addresses are still admitted, and that no key is admitted above its limit.
 func floodZone(t *testing.T, g *gateway) {
 	t.Helper()
 	const conns, keys, addresses, paying = 10, 1000, 10, 10
@@ -47,7 +47,7 @@ var floodedZone = fmt.Sprintf(`rate_limit {
 	}
 }`, maxKeys)
 
-// Keys at their limit fill a zone in memory. New keys of others are still admitted.
+// Keys at their limit fill a zone in memory. New keys of other clients are still admitted.
 func TestFullZoneAdmitsNewKeys(t *testing.T) {
 	g := serve(t, floodedZone, hello)
 	floodZone(t, g)
@@ -57,7 +57,8 @@ func TestFullZoneAdmitsNewKeys(t *testing.T) {
 	}
 }
 
-// The same while Redis is down, and this node decides by itself.
+// Keys at their limit fill a zone while Redis is down and this node decides by itself. New keys of other
+// clients are still admitted.
 func TestFullZoneAdmitsNewKeysInOutage(t *testing.T) {
 	server := redistest.NewServer(t)
 	for _, mode := range []string{"lease", "strict"} {
@@ -72,7 +73,7 @@ func TestFullZoneAdmitsNewKeysInOutage(t *testing.T) {
 	}
 }
 
-// A Redis that has no memory left and evicts nothing is called seldom.
+// A Redis that has no memory left and evicts nothing gets few calls.
 func TestRedisWithoutMemory(t *testing.T) {
 	const flood = 3000
 	server := redistest.NewServer(t, "maxmemory-policy noeviction")

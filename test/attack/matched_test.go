@@ -12,12 +12,12 @@ func webSocket3(target string) request {
 	return request{method: "CONNECT", target: target, host: "a", header: []field{{":protocol", "websocket"}}}
 }
 
-// What the upstream gets as a GET is at the endpoints of GET, has its key, and is what match
-// selects. A server that knows no WebSockets there answers it like any other.
+// A request that the upstream gets as a GET is at the endpoints of GET, has the key of a GET, and is selected
+// by a match of GET. A server that knows no WebSockets there answers it like any other GET.
 func TestWebSocketOfHTTP3IsGet(t *testing.T) {
 	for _, test := range []struct {
 		name, zone string
-		want       int // requests at the upstream: of WebSockets, and then of GET
+		want       int // requests of each kind that reach the upstream: first WebSockets, then GET
 	}{
 		{"endpoint", "key {client_ip}\n endpoint GET /search 3/1h", limit},
 		{"endpoint of CONNECT", "key {client_ip}\n endpoint CONNECT /search 3/1h", 2 * limit},
@@ -85,7 +85,7 @@ func TestSpellingsOfMatchedMethodShareCount(t *testing.T) {
 	}
 }
 
-// Expressions may read the query with Caddy's own matcher.
+// An expression may read the query with Caddy's own matcher.
 func TestSpellingsOfQueryInExpressionShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string { return []string{r.URL.Path} })
 	g := serve(t, `rate_limit {
@@ -106,8 +106,8 @@ func TestSpellingsOfQueryInExpressionShareCount(t *testing.T) {
 	}
 }
 
-// A target without a path, as in GET http://example.com, is / to the upstream. One zone of many
-// matches it too.
+// A target without a path, as in GET http://example.com, is / to the upstream. One zone of many matches it,
+// too.
 func TestNoPathIsSlash(t *testing.T) {
 	var many strings.Builder
 	for i := range 12 {
@@ -133,7 +133,7 @@ func TestNoPathIsSlash(t *testing.T) {
 	}
 }
 
-// Matchers of texts see a host as servers do, as that of hosts does.
+// Matchers that read a host as text see the host as servers do, just as the matcher host does.
 func TestSpellingsOfHostAsTextShareCount(t *testing.T) {
 	for name, match := range map[string]string{
 		"header": "header Host login.example", "vars": "vars {host} login.example", "expression": "expression \"{host} == 'login.example'\"",

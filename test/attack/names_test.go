@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// victimKeys are the keys of attackWith in a query or cookie.
+// victimKeys matches the keys of attackWith in a query or a cookie.
 var victimKeys = regexp.MustCompile(`(stolen-)?victim-[a-z0-9]+-[0-9]+`)
 
-// A rewritten name is one that some upstream reads as the key's.
+// A rewritten is a name that some upstream reads as the name of the key.
 type rewritten struct{ upstream, name string }
 
-// waysTo returns the ways to write a key with these names: alone, and beside a new key.
+// waysTo returns the ways to write a key with each of these names: alone, and beside another key under the
+// right name.
 func waysTo(names []rewritten, write func(name, key, other string) request) (ways []way) {
 	for _, name := range names {
 		ways = append(ways,
@@ -49,7 +50,7 @@ func TestRewrittenNamesOfParameterShareCount(t *testing.T) {
 	}
 }
 
-// Ambiguous cookies count by address, whose limit is exhausted first.
+// Ambiguous cookies count by address. The limit of the address is exhausted first.
 func TestRewrittenNamesOfCookieShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		return victimKeys.FindAllString(strings.Join(r.Header["Cookie"], ";"), -1)

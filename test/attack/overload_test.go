@@ -14,11 +14,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Thousands of connections use one key on a healthy Redis. Requests wait longer than their timeout,
-// because Caddy is overloaded, and the limit holds. On a machine that is busy with something else as
-// well, the process may be late by more than another timeout. Requests are late then: on_outage admits
-// the limit once more at most, and what Redis has counted for them is canceled. It is tried again, with
-// more time if other programs had most of the machine.
+// Thousands of connections use one key on a healthy Redis. Requests wait longer than their timeout, because
+// Caddy is overloaded, and the limit holds. On a machine that is also busy with something else, the process
+// may be late by more than another timeout. Requests are late then: on_outage admits the limit once more at
+// most, and what Redis has counted for them is cancelled. The test tries again, with more time if other
+// programs had most of the machine.
 func TestLoadIsNoOutage(t *testing.T) {
 	const most, requests = 20, 4
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestLoadIsNoOutage(t *testing.T) {
 			g := serve()
 			want := outcomes{admitted: most, rejected: test.connections*requests - most}
 			for try := range 8 {
-				other := field{"X-Api-Key", fmt.Sprint("another", try)} // an outage may last from the try before
+				other := field{"X-Api-Key", fmt.Sprint("another", try)} // an outage of the try before may go on
 				redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, other).degraded == 0 })
 				key := field{"X-Api-Key", fmt.Sprint("hot", try)}
 				began, used := time.Now(), processorTime(t)
@@ -77,9 +77,9 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// Clients at the limit of their own zone, which admits one request every 200 ms, use a key that all
-// clients share. Only their admitted requests count there. The keys of the four addresses are on
-// several primaries, and leases of the common key are returned meanwhile.
+// Clients at the limit of their own zone, which admits one request every 200 ms, use a key that all clients
+// share. Only their admitted requests count for that key. The keys of the four addresses are on several
+// primaries, and leases of the common key are returned meanwhile.
 func TestLoadOfRejectedClientsDrainsNoSharedKey(t *testing.T) {
 	const addresses, connections, requests, common = 4, 64, 80, 600
 	cluster := redistest.SharedCluster(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Keys are attacked while configurations are loaded one after the other, in memory and in Redis. No
-// key gets more than its limit, which each configuration has in another place.
+// Keys are attacked while configurations are loaded one after the other, in memory and in Redis. No key gets
+// more than its limit, though each configuration has the limit in another place.
 func TestReloadUnderAttack(t *testing.T) {
 	redis := redistest.NewServer(t)
 	for name, options := range map[string]string{

@@ -9,10 +9,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// from returns the field with a client's address.
+// from returns the field that names a client's address.
 func from(address string) field { return field{"X-Forwarded-For", address} }
 
-// The primary of the tenant's key hangs, and that of the address's key does not.
+// The primary of the tenant's key hangs. The primary of the address's key does not.
 func TestHungPrimaryLiftsNoOtherLimit(t *testing.T) {
 	const own = 10
 	cluster := redistest.NewCluster(t, "cluster-require-full-coverage no")
@@ -33,7 +33,7 @@ func TestHungPrimaryLiftsNoOtherLimit(t *testing.T) {
 			address := "192.0.2.1 " + mode
 			as := func(tenant string) request { return get("/", field{"X-Address", address}, field{"X-Tenant", tenant}) }
 			of := func(key string) *redistest.Server { return cluster.Primary("rl:{kt" + key + "}") }
-			tenants := []string{"first"} // on different primaries, and not on the address's
+			tenants := []string{"first"} // the second's key is on another primary than the first's and the address's
 			for n := 0; len(tenants) < 2; n++ {
 				if tenant := fmt.Sprint("tenant", n); of(tenant) != of("first") && of(tenant) != of(address) {
 					tenants = append(tenants, tenant)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// upgrading is an upstream that switches protocols whenever it is asked, and then takes requests in
-// the connection, as servers of h2c do.
+// upgrading is an upstream that switches protocols whenever it is asked to, and then takes requests in the
+// connection, as servers of h2c do.
 func upgrading(u *upstream) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		u.ServeHTTP(w, r)
@@ -34,8 +34,8 @@ func upgrading(u *upstream) http.HandlerFunc {
 	}
 }
 
-// An upgraded connection is one request, whatever is sent in it. So an upstream that takes requests
-// there must not be reached by such an upgrade: the documentation says how.
+// An upgraded connection is one request, whatever is sent in it. So such an upgrade must not reach an
+// upstream that takes requests in the connection. The documentation says how.
 func TestUpgradedConnections(t *testing.T) {
 	const onlyWebSocket = `
 	@upgrade {
@@ -99,9 +99,8 @@ func TestUpgradedConnections(t *testing.T) {
 	}
 }
 
-// A WebSocket of HTTP/3 leaves the limit of an adaptive zone when it is open, as one of HTTP/1.1
-// does, although its status is 200. Else a few clients with WebSockets would have all others
-// refused.
+// An open WebSocket of HTTP/3, like one of HTTP/1.1, does not count in the limit of an adaptive zone,
+// although its status is 200. Otherwise a few clients with WebSockets would have all other clients refused.
 func TestOpenWebSocketsOfHTTP3(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, "rate_limit {\n zone z {\n adaptive {\n min 1\n max 2\n }\n }\n }", upgrading(u))

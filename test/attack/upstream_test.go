@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// An upstream counts the requests of each client. It reads a request as the most lenient servers
-// do, and as several of them at once, so one request may count for several clients.
+// An upstream counts the requests of each client. It reads a request as the most lenient servers do, and as
+// several of them at once. So one request may count for several clients.
 type upstream struct {
 	mu   sync.Mutex
 	seen map[string]int
@@ -37,7 +37,7 @@ func (u *upstream) count(name string) int {
 	return u.seen[name]
 }
 
-// keyHeaders reads X-Api-Key in all spellings that CGI accepts, from headers and trailers.
+// keyHeaders reads X-Api-Key in all spellings that CGI accepts, in headers and trailers.
 func keyHeaders(r *http.Request) (keys []string) {
 	for _, header := range []http.Header{r.Header, r.Trailer} {
 		for name, values := range header {
@@ -51,8 +51,8 @@ func keyHeaders(r *http.Request) (keys []string) {
 	return keys
 }
 
-// keyParameters reads the query parameter key, as servers do that split at semicolons, ignore case,
-// have arrays, or stop at a fragment.
+// keyParameters reads the query parameter key as all these servers do: those that split at semicolons, ignore
+// case, have arrays, or stop at a fragment.
 func keyParameters(r *http.Request) (keys []string) {
 	whole := r.URL.RawQuery
 	stopped, _, _ := strings.Cut(whole, "#")
@@ -79,8 +79,8 @@ func decode(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// keyCookies reads the cookie key, as servers do that split at commas and spaces, remove quotes,
-// and decode.
+// keyCookies reads the cookie key as all these servers do: those that split at commas and spaces, remove
+// quotes, or decode.
 func keyCookies(r *http.Request) (keys []string) {
 	line := strings.Join(r.Header["Cookie"], ";")
 	for _, separators := range []string{";", ";, \t"} {

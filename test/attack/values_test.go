@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// A respelled value is one that some upstream reads as the key, which is $ in it.
+// A respelled is a value that some upstream reads as the key. $ stands for the key in it.
 type respelled struct{ upstream, value string }
 
-// valueWays returns the ways to write a key so.
+// valueWays returns the ways to write a key in the form of each of these values.
 func valueWays(values []respelled, write func(value string) request) (ways []way) {
 	for _, v := range values {
 		ways = append(ways, way{fmt.Sprintf("%s %q", v.upstream, v.value), func(key string, n int) request {
@@ -56,7 +56,7 @@ func TestRespelledValuesOfParameterShareCount(t *testing.T) {
 	}
 }
 
-// Ambiguous cookies count by address, whose limit is exhausted first.
+// Ambiguous cookies count by address. The limit of the address is exhausted first.
 func TestRespelledValuesOfCookieShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		return victimKeys.FindAllString(strings.Join(r.Header["Cookie"], ";"), -1)

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// New returns a certificate for 127.0.0.1, and names, that is signed by itself, and its key, in
-// PEM.
+// New returns a self-signed certificate for 127.0.0.1 and names, and its key, both in PEM.
 func New(names ...string) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

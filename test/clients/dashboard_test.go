@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// dashboardType begins a program that is valid if what follows is a dashboard of Grafana. JSON has
-// the texts of the enumerations.
+// dashboardType begins a program that is valid if the text that follows is a dashboard of Grafana. JSON has
+// the texts of the enumerations, not their names.
 const dashboardType = `import type { Dashboard } from "@grafana/schema";
 type Written<T> =
 	unknown extends T ? T :
@@ -17,8 +17,8 @@ type Written<T> =
 	T extends object ? { [K in keyof T]: Written<T[K]> } : T;
 export const dashboard: Written<Dashboard> = `
 
-// TestNodeDashboard has TypeScript compare the dashboard with the types of Grafana, and faults that
-// it must find.
+// TestNodeDashboard has TypeScript compare the dashboard with the types of Grafana. It plants faults, which
+// TypeScript must find.
 func TestNodeDashboard(t *testing.T) {
 	const file = "../../deploy/grafana/fleetlimit.json"
 	text, err := os.ReadFile(file)
@@ -46,7 +46,7 @@ func TestNodeDashboard(t *testing.T) {
 	}
 }
 
-// checkTypes returns what TypeScript says of a dashboard; "" if that is one.
+// checkTypes returns what TypeScript finds wrong with a dashboard, "" if nothing is.
 func checkTypes(t *testing.T, dashboard string) (problems string) {
 	t.Helper()
 	modules, err := filepath.Abs("node_modules")
@@ -61,6 +61,6 @@ func checkTypes(t *testing.T, dashboard string) (problems string) {
 			t.Fatal(err)
 		}
 	}
-	out, _ := exec.Command("node", filepath.Join(modules, "typescript/lib/tsc.js"), "-p", dir).CombinedOutput() // fails with a problem
+	out, _ := exec.Command("node", filepath.Join(modules, "typescript/lib/tsc.js"), "-p", dir).CombinedOutput() // it fails if there is a problem
 	return string(out)
 }

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A call is what a client saw of a call.
+// A call is what a client got for a call of gRPC.
 type call struct {
 	err             error
 	header, trailer metadata.MD
@@ -33,7 +33,7 @@ func dial(t *testing.T, addr string, options ...grpc.DialOption) *grpc.ClientCon
 	return conn
 }
 
-// check calls the health service, three times at a limit of 1/3s burst 2.
+// check calls the health service three times, at a limit of 1/3s burst 2.
 func check(t *testing.T, conn *grpc.ClientConn) []call {
 	t.Helper()
 	client := grpc_health_v1.NewHealthClient(conn)
@@ -56,7 +56,7 @@ func wantCode(t *testing.T, calls []call, want ...codes.Code) {
 	}
 }
 
-// wantMetadata checks the one value that each name has.
+// wantMetadata checks that each name has this one value.
 func wantMetadata(t *testing.T, md metadata.MD, want map[string]string) {
 	t.Helper()
 	for name, value := range want {
@@ -80,8 +80,7 @@ func TestGRPCWithoutRecipe(t *testing.T) {
 	}
 }
 
-// TestGRPC reads the limit from calls that are admitted, and the status that the recipe gives to
-// those that are not.
+// TestGRPC reads the limit from admitted calls, and from a rejected call the status that the recipe gives it.
 func TestGRPC(t *testing.T) {
 	t.Parallel()
 	calls := check(t, dial(t, grpcAddr))

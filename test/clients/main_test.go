@@ -1,10 +1,10 @@
-// Package clients lets clients that people use talk to a Caddy with this plugin: what they read
-// from headers and bodies, and when they retry.
+// Package clients lets clients that people use talk to a Caddy with this plugin. It tests what they read from
+// headers and bodies, and when they retry.
 //
-// The clients of npm run in programs of folder node. A program prints what its client did as JSON,
-// and the test here says what that has to be. Their tests begin with TestNode, so that the others
-// can run where npm cannot be reached. So does that of the dashboard, which needs TypeScript and the
-// types of Grafana.
+// The clients of npm run in programs of folder node. A program prints what its client did as JSON, and the
+// test here says what that has to be. The names of these tests begin with TestNode, so that other tests can
+// run where npm cannot be reached. The name of the test of the dashboard begins with TestNode, too, because
+// that test needs TypeScript and the types of Grafana.
 package clients
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Where the gateway listens, by the site of the Caddyfile.
+// The addresses of the gateway's sites, by the site of the Caddyfile.
 var httpAddr, plainAddr, grpcAddr = redistest.FreeAddr(), redistest.FreeAddr(), redistest.FreeAddr()
 
 func TestMain(m *testing.M) { redistest.Exit(run(m)) }
@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	return code, nil
 }
 
-// awaitListener returns when something listens, with an error when Caddy exits before.
+// awaitListener waits until something listens at addr. It returns an error if Caddy exits before.
 func awaitListener(addr string, exited chan error) error {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		conn, err := net.Dial("tcp", addr)

@@ -9,8 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
-// TestNeedNpm runs need-npm.sh with no other programs than those of a row. All but node write down
-// their calls.
+// TestNeedNpm runs need-npm.sh with only the programs of a row. All programs except node record their calls.
 func TestNeedNpm(t *testing.T) {
 	const (
 		root   = "echo 0"
@@ -20,7 +19,7 @@ func TestNeedNpm(t *testing.T) {
 		npm    = "mkdir node_modules; touch node_modules/.package-lock.json"
 		npmCI  = "npm ci --ignore-scripts --no-audit --no-fund --prefer-offline" +
 			" --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=30000\n"
-		// apt-get that installs node with npm, once it has lists.
+		// An apt-get that installs node with npm, once it has lists.
 		aptGet = `case "$*" in *update*) touch "$HERE/lists" ;; *) printf '#!/bin/sh\n` + node22 + `\n' >"$HERE/node"` +
 			`; printf '#!/bin/sh\n' >"$HERE/npm"; chmod +x "$HERE/node" "$HERE/npm" ;; esac`
 		offers18 = "echo '  Candidate: 18.20.4+dfsg-1'"
@@ -34,7 +33,7 @@ func TestNeedNpm(t *testing.T) {
 		name     string
 		programs programs
 		calls    string
-		prints   string // part of it
+		prints   string // a part of the output
 		status   int
 	}{
 		{"all there", programs{"node": node22, "npm": npm}, npmCI, "", 0},

@@ -27,7 +27,7 @@ type reading struct {
 	Parsed *counts
 }
 
-// body has the members of both kinds of JSON body.
+// body has the members of both forms of a body in JSON.
 type body struct {
 	Error struct {
 		Code    string
@@ -120,7 +120,7 @@ func TestNodeReadAll(t *testing.T) {
 	}
 }
 
-// read sends four requests of a key and its tenant. It checks what all rejections have.
+// read sends four requests of a key and its tenant. It checks what all rejections have in common.
 func read(t *testing.T, path string) []reading {
 	t.Helper()
 	responses := node[[]reading](t, "read.js", "/"+path, t.Name())
@@ -167,8 +167,9 @@ func checkDraft(t *testing.T, path string, responses []reading) {
 	}
 }
 
-// near returns the whole minutes, in seconds, that something was ahead of the first request: up to
-// 5 s have passed since, or an instant was rounded up to a second. What is off by more stays.
+// near rounds seconds until an instant to whole minutes, as they were at the first request: up to 5 s have
+// passed since, and the instant may have been rounded up to a second. It returns a number that is further
+// from whole minutes as it is.
 func near(seconds float64) float64 {
 	if whole := 60 * math.Ceil((seconds-1)/60); whole-seconds < 5 {
 		return whole
@@ -176,7 +177,7 @@ func near(seconds float64) float64 {
 	return seconds
 }
 
-// String returns what the parser reads, with near seconds.
+// String returns what the parser reads, with near applied to the seconds.
 func (c *counts) String() string {
 	switch {
 	case c == nil:

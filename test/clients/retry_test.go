@@ -8,15 +8,16 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// A response is one that a client got, also if it hid it from the program and sent another request.
+// A response is a response that a client got, even one that the client hid from the program because it sent
+// another request.
 type response struct {
 	Status     int
 	RetryAfter string
 	MS         float64 // when it came, in milliseconds since some instant
 }
 
-// checkRetry checks the responses to three requests of a key of 1/3s burst 2: the third waits as
-// long as Retry-After says, and is admitted then.
+// checkRetry checks the responses to three requests of a key of 1/3s burst 2: the client repeats the third
+// request after the wait that Retry-After tells, and the repeated request is admitted.
 func checkRetry(t *testing.T, responses []response) {
 	t.Helper()
 	checkStatuses(t, responses, 200, 200, 429, 200)
@@ -34,7 +35,7 @@ func checkStatuses(t *testing.T, responses []response, want ...int) {
 	}
 }
 
-// checkWait checks the time between the third response and the retry's.
+// checkWait checks the time between the third response and the response to the retry.
 func checkWait(t *testing.T, responses []response, want float64) {
 	t.Helper()
 	// A timer of Node may be early by a millisecond.
@@ -43,7 +44,7 @@ func checkWait(t *testing.T, responses []response, want float64) {
 	}
 }
 
-// seconds reads the Retry-After of a request that comes soon after the first one of its key.
+// seconds reads the Retry-After of a request that comes soon after the first request of its key.
 func seconds(t *testing.T, retryAfter string) float64 {
 	t.Helper()
 	if retryAfter != "3" && retryAfter != "2" {
@@ -79,8 +80,8 @@ func TestNodeUndiciPost(t *testing.T) {
 	checkStatuses(t, node[[]response](t, "undici.js", "/retry", t.Name(), "agent", "{}", "POST"), 200, 200, 429)
 }
 
-// TestNodeUndiciMaxTimeout shows that undici waits no longer than maxTimeout, 30 s unless set, and
-// then asks too early. A limit with longer waits needs a maxTimeout above them.
+// TestNodeUndiciMaxTimeout shows that undici waits no longer than maxTimeout, which is 30 s by default, and
+// then asks too early. A limit with longer waits needs a higher maxTimeout.
 func TestNodeUndiciMaxTimeout(t *testing.T) {
 	t.Parallel()
 	responses := node[[]response](t, "undici.js", "/retry", t.Name(), "agent", `{"maxTimeout":1000}`)
@@ -93,7 +94,7 @@ func TestNodeUndiciMaxTimeout(t *testing.T) {
 	checkWait(t, responses, 1)
 }
 
-// TestGoRetryableHTTP has every method retried, POST too.
+// TestGoRetryableHTTP has requests of every method retried, even of POST.
 func TestGoRetryableHTTP(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -104,7 +105,7 @@ func TestGoRetryableHTTP(t *testing.T) {
 	}
 }
 
-// retryableHTTP sends three requests with go-retryablehttp as it comes.
+// retryableHTTP sends three requests with go-retryablehttp in its default settings.
 func retryableHTTP(t *testing.T, method string) (responses []response) {
 	t.Helper()
 	client := retryablehttp.NewClient()

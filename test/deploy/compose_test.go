@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A composition is what is checked of compose.yaml.
+// A composition has the members of compose.yaml that are checked.
 type composition struct {
 	Services map[string]struct {
 		Image, Hostname string

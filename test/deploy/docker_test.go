@@ -34,14 +34,14 @@ var (
 	user   = regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`)
 )
 
-// known are the instructions that a Dockerfile may have here.
+// known are the instructions that the tests can check.
 var known = []string{"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "HEALTHCHECK", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
 
 // problems returns what is wrong with a Dockerfile whose context is the folder root.
 func problems(text string) (found []string) {
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	stages := make(map[string]bool)
-	last := make(map[string]string) // of each name, in the last stage
+	last := make(map[string]string) // the arguments of the last instruction of each name, in the last stage
 	base := ""
 	for _, i := range instructions(text) {
 		if !slices.Contains(known, i.name) {
@@ -89,7 +89,7 @@ func problems(text string) (found []string) {
 	return found
 }
 
-// healthcheck returns the command of a HEALTHCHECK; nil without a list.
+// healthcheck returns the command of a HEALTHCHECK, nil if it is not written as a list.
 func healthcheck(args string) (command []string) {
 	_, list, _ := strings.Cut(args, "CMD ")
 	_ = json.Unmarshal([]byte(list), &command) // an error leaves it nil
@@ -137,7 +137,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestImage runs the Caddyfile of the image, and its health check: with Redis, while that is dead, and
+// TestImage runs the Caddyfile of the image, and its health check: while Redis runs, while Redis is dead, and
 // without a Caddy.
 func TestImage(t *testing.T) {
 	caddyfile := read(t, folder+"docker/Caddyfile")
@@ -168,7 +168,7 @@ func checkGateway(t *testing.T, g *gateway, caddyfile string) {
 	get := func(url string) (status int, body string) {
 		t.Helper()
 		var resp *http.Response
-		redistest.Eventually(t, url+" listens", func() (listens bool) { // one site after the other begins to
+		redistest.Eventually(t, url+" listens", func() (listens bool) { // the sites begin to listen one after the other
 			var err error
 			resp, err = http.Get("http://" + url)
 			return err == nil

@@ -65,7 +65,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// checkSet checks what nodes and Redis have in common.
+// checkSet checks what the sets of the nodes and of Redis have in common.
 func checkSet(t *testing.T, k *kubernetes, set *statefulSet) {
 	t.Helper()
 	name, pod, labels := set.Metadata.Name, set.Spec.Template, set.Spec.Template.Metadata.Labels
@@ -88,7 +88,8 @@ func checkSet(t *testing.T, k *kubernetes, set *statefulSet) {
 	}
 }
 
-// TestNodesAreSpread looks for both kinds of places that fail as a whole.
+// TestNodesAreSpread looks for constraints that spread the nodes over both kinds of places that fail as a
+// whole, zones and hosts.
 func TestNodesAreSpread(t *testing.T) {
 	pod := readKubernetes(t).nodes.Spec.Template
 	over := make(map[string]bool)
@@ -100,7 +101,8 @@ func TestNodesAreSpread(t *testing.T) {
 	}
 }
 
-// TestNetworkPolicies compares who may connect with the pods and their ports.
+// TestNetworkPolicies compares the network policies, which say who may connect, with the pods and their
+// ports.
 func TestNetworkPolicies(t *testing.T) {
 	k := readKubernetes(t)
 	allowed := make(map[string]string) // peers by pod and port
@@ -130,7 +132,7 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 }
 
-// TestScrapeJob compares what Prometheus looks up with the Service that has the nodes.
+// TestScrapeJob compares the name that Prometheus looks up with the Service of the nodes.
 func TestScrapeJob(t *testing.T) {
 	path := folder + "prometheus/kubernetes.yml"
 	p := parse[struct {
@@ -147,7 +149,7 @@ func TestScrapeJob(t *testing.T) {
 	}
 }
 
-// TestRedisOfKubernetes compares it with the one of compose.yaml.
+// TestRedisOfKubernetes compares the Redis of Kubernetes with the Redis of compose.yaml.
 func TestRedisOfKubernetes(t *testing.T) {
 	got := readKubernetes(t).redis.Spec.Template.Spec.Containers[0]
 	want := parse[composition](t, read(t, folder+"compose.yaml")).Services["redis"]
@@ -156,8 +158,8 @@ func TestRedisOfKubernetes(t *testing.T) {
 	}
 }
 
-// TestConfigMap runs the Caddyfile of the ConfigMap, with a Redis that has the settings of redis.yaml.
-// A client that makes up keys is limited by its address, which the load balancer forwards.
+// TestConfigMap runs the Caddyfile of the ConfigMap, with a Redis that has the settings of redis.yaml. A
+// client that makes up keys is limited by its address, which the load balancer forwards.
 func TestConfigMap(t *testing.T) {
 	k := readKubernetes(t)
 	g := serve(t, k.config.Data["Caddyfile"], k.redis.settings("secret")...)

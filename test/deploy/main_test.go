@@ -1,5 +1,5 @@
-// Package deploy checks the files of the folder deploy as far as that goes without containers: what
-// they say agrees, and their Caddyfiles run.
+// Package deploy checks the files of the folder deploy, as far as that is possible without containers: the
+// files agree, and their Caddyfiles run.
 package deploy
 
 import (
@@ -42,7 +42,7 @@ func parse[Document any](t *testing.T, text string) *Document {
 	return d
 }
 
-// What the files about containers must agree with.
+// The settings of a Caddyfile with which the files about containers must agree.
 var (
 	listener = regexp.MustCompile(`(?m)^:(\d+) \{$`)
 	probe    = regexp.MustCompile(`(?m)^\trate_limit_health (/\S+)(?: (\w+))?$`)
@@ -57,7 +57,7 @@ func ports(caddyfile string) (all []string) {
 	return all
 }
 
-// metricsPort is where the Caddyfiles have metrics.
+// metricsPort is the port at which the Caddyfiles serve metrics.
 const metricsPort = "9180"
 
 // A gateway runs a Caddyfile of the folder, at other ports.
@@ -66,12 +66,12 @@ type gateway struct {
 	redis                        *redistest.Server
 }
 
-// serve runs a Caddyfile, with a Redis of these options.
+// serve runs a Caddyfile, with a Redis that has these options.
 func serve(t *testing.T, caddyfile string, options ...string) *gateway {
 	t.Helper()
 	redis := redistest.NewServer(t, options...)
 	dir := t.TempDir()
-	n := nodetest.Start(t, "defaults {\n\theaders all\n}", "") // for the program
+	n := nodetest.Start(t, "defaults {\n\theaders all\n}", "") // builds the program
 	g := &gateway{n.Binary, redistest.FreeAddr(), redistest.FreeAddr(), redistest.FreeAddr(), redis}
 	config := strings.NewReplacer("\n:8080 {", "\nhttp://"+g.site+" {", "\n:"+metricsPort+" {", "\nhttp://"+g.metrics+" {",
 		"address redis:6379", "address "+redis.Addr).Replace(caddyfile)
@@ -88,7 +88,7 @@ func serve(t *testing.T, caddyfile string, options ...string) *gateway {
 	return g
 }
 
-// run runs a command of the program at the gateway.
+// run runs a command of the program against the gateway.
 func (g *gateway) run(args ...string) (printed string, err error) {
 	cmd := exec.Command(g.binary, args...)
 	cmd.Env = append(os.Environ(), "CADDY_ADMIN="+g.admin)

@@ -7,7 +7,7 @@ import (
 
 type metadata struct{ Name string }
 
-// An object is what every object of Kubernetes has.
+// An object has the members that every object of Kubernetes has.
 type object struct {
 	Kind     string
 	Metadata metadata
@@ -129,7 +129,7 @@ type peer struct {
 	NamespaceSelector selector `yaml:"namespaceSelector"`
 }
 
-// kubernetes are the files of the folder.
+// kubernetes has the objects in the files of the folder.
 type kubernetes struct {
 	config       *configMap
 	secret       *secret

@@ -16,12 +16,12 @@ import (
 
 var (
 	span      = regexp.MustCompile("`([^`]+)`")
-	joined    = regexp.MustCompile(` *\\\n\s*`) // of a command on several lines
+	joined    = regexp.MustCompile(` *\\\n\s*`) // joins a command that is on several lines
 	separator = regexp.MustCompile(` *(&&|\||;|>) *`)
 )
 
-// commandsOf returns the commands of a page: its spans of code, and the lines of its blocks for a
-// shell. Commands that && or | joins are several.
+// commandsOf returns the commands of a page: its spans of code, and the lines of its blocks for a shell. A
+// line with && or | has several commands.
 func commandsOf(t *testing.T, page string) (commands []string) {
 	t.Helper()
 	examples, prose := split(t, page)
@@ -45,7 +45,7 @@ func commandsOf(t *testing.T, page string) (commands []string) {
 	}
 	var single []string
 	for _, command := range commands {
-		if strings.HasPrefix(command, "go test ") { // its patterns have |
+		if strings.HasPrefix(command, "go test ") { // a pattern of tests may have |
 			single = append(single, strings.TrimSpace(command))
 			continue
 		}
@@ -56,7 +56,7 @@ func commandsOf(t *testing.T, page string) (commands []string) {
 	return single
 }
 
-// TestCommands looks for what the commands in the pages run: tests, programs, make targets, and
+// TestCommands checks that what the commands in the pages run exists: tests, programs, make targets, and
 // commands of caddy rate-limit with their flags.
 func TestCommands(t *testing.T) {
 	found := make(map[string]int)
@@ -94,7 +94,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// checkGoTest looks for the tests and benchmarks that go test would run in its packages.
+// checkGoTest checks that the tests and benchmarks exist that go test would run in its packages.
 func checkGoTest(t *testing.T, args []string) (wrong string) {
 	t.Helper()
 	patterns := map[string]string{"-run": "", "-bench": ""}
@@ -122,7 +122,7 @@ func checkGoTest(t *testing.T, args []string) (wrong string) {
 	return ""
 }
 
-// checkGoRun looks for the program that go run would run, in the module bench or in this one.
+// checkGoRun checks that the program exists that go run would run, in the module bench or in this one.
 func checkGoRun(args []string) (wrong string) {
 	for _, module := range []string{"bench", "."} {
 		if _, err := os.Stat(filepath.Join(root, module, args[0], "main.go")); err == nil {
@@ -132,7 +132,7 @@ func checkGoRun(args []string) (wrong string) {
 	return "there is no such program"
 }
 
-// checkRateLimit looks for a command of caddy rate-limit, and for its flags.
+// checkRateLimit checks that a command of caddy rate-limit exists, with its flags.
 func checkRateLimit(args []string) (wrong string) {
 	top := &cobra.Command{Use: "rate-limit"}
 	command.RateLimit().CobraFunc(top)
@@ -153,7 +153,7 @@ func checkRateLimit(args []string) (wrong string) {
 	return ""
 }
 
-// TestEveryCommandIsOnItsPage looks for the commands of caddy rate-limit in their page.
+// TestEveryCommandIsOnItsPage looks in docs/operate/commands.md for each command of caddy rate-limit.
 func TestEveryCommandIsOnItsPage(t *testing.T) {
 	top := &cobra.Command{Use: "rate-limit"}
 	command.RateLimit().CobraFunc(top)
@@ -165,7 +165,7 @@ func TestEveryCommandIsOnItsPage(t *testing.T) {
 	}
 }
 
-// isWord reports whether an argument is neither a flag nor what a page writes in place of one.
+// isWord reports whether an argument is neither a flag nor a text such as <zone> that stands for an argument.
 func isWord(arg string) bool { return !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "<") }
 
 // shellWords splits a command at spaces outside of quotes.
@@ -189,17 +189,18 @@ func shellWords(command string) []string {
 	return words
 }
 
-// response finds a Content-Length in a page, and the one line of the body.
+// response matches a Content-Length in a page, and the one line of the body.
 var response = regexp.MustCompile(`(?m)^Content-Length: (\d+)\n(?:.+\n)*\n(.+\n)`)
 
-// TestResponsesAreWhole compares the lengths of bodies with the headers in front of them.
+// TestResponsesAreWhole compares the Content-Length of each response in the pages with the length of its
+// body.
 func TestResponsesAreWhole(t *testing.T) {
 	found := 0
 	for _, page := range pages(t) {
 		for _, match := range response.FindAllStringSubmatch(read(t, page), -1) {
 			found++
 			length, _ := strconv.Atoi(match[1])
-			if body := match[2]; length != len(body) && length != len(body)-1 { // a text may lack the last line break
+			if body := match[2]; length != len(body) && length != len(body)-1 { // a body may lack the last line break
 				t.Errorf("%s: Content-Length is %d, but %q has %d bytes", page, length, body, len(body))
 			}
 		}

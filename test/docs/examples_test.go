@@ -21,7 +21,8 @@ import (
 	_ "github.com/fleetlimit/fleetlimit"
 )
 
-// around completes an excerpt to a whole Caddyfile, by the word after `caddyfile` on its fence.
+// around has functions that complete an excerpt to a whole Caddyfile, by the word after `caddyfile` on the
+// fence.
 var around = map[string]func(text string) string{
 	"":        func(text string) string { return text },
 	"site":    func(text string) string { return ":8080 {\n" + text + "\nrespond ok\n}\n" },
@@ -71,7 +72,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestRecipeOfGRPC compares how the recipe answers gRPC calls with what test/clients tries.
+// TestRecipeOfGRPC compares how the recipe answers gRPC calls with the Caddyfile that test/clients runs.
 func TestRecipeOfGRPC(t *testing.T) {
 	_, answer, _ := strings.Cut(read(t, "test/clients/Caddyfile"), "\t\t@grpc ")
 	answer, _, found := strings.Cut(answer, "\n}\n")
@@ -119,7 +120,7 @@ func adapt(t *testing.T, e *example) []byte {
 		t.Fatalf("adapting: %v\n%s", err, e.text)
 	}
 	for _, w := range warnings {
-		if !strings.Contains(w.Message, "not formatted") { // a completed excerpt never is
+		if !strings.Contains(w.Message, "not formatted") { // a completed excerpt is never formatted
 			t.Errorf("adapting warns: %v", w)
 		}
 	}
@@ -142,7 +143,7 @@ func validate(t *testing.T, config []byte) {
 	}
 }
 
-// warnsAboutNothing loads a whole configuration, and looks for warnings that it is not what was meant.
+// warnsAboutNothing loads a whole configuration, and fails if that logs a warning.
 func warnsAboutNothing(t *testing.T, config []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")
@@ -215,8 +216,8 @@ func decode(t *testing.T, config []byte) (v any) {
 	return v
 }
 
-// compare compares a part of a configuration that a Caddyfile has become with its twin in a page,
-// which may have texts in place of objects, and has no places.
+// compare compares a part of the configuration that a Caddyfile adapts to with its twin in a page. The twin
+// may have texts in place of objects, and has no places.
 func compare[Part any](t *testing.T, got, twin any) {
 	t.Helper()
 	removePlaces(got)
@@ -226,7 +227,7 @@ func compare[Part any](t *testing.T, got, twin any) {
 	}
 }
 
-// removePlaces removes where in the Caddyfile each part of a configuration is from.
+// removePlaces removes the places in the Caddyfile from each part of a configuration.
 func removePlaces(config any) {
 	switch config := config.(type) {
 	case map[string]any:
@@ -241,7 +242,7 @@ func removePlaces(config any) {
 	}
 }
 
-// canonical returns a part of a configuration as it is marshalled.
+// canonical returns a part of a configuration in the form in which it is marshalled.
 func canonical[Part any](t *testing.T, object any) []byte {
 	t.Helper()
 	text, err := json.MarshalIndent(parsePart[Part](t, object), "", "\t")

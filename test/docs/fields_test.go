@@ -21,12 +21,12 @@ import (
 
 const (
 	jsonPage       = "docs/configure/json.md"
-	wholeCaddyfile = "test/docs/testdata/Caddyfile" // it has every setting at least once
+	wholeCaddyfile = "test/docs/testdata/Caddyfile" // has every setting at least once
 )
 
 // TestEveryMemberIsInItsTable compares the tables of docs/configure/json.md with the fields of package
-// config: each object has a heading, and a row for each of its members, in order and with its type.
-// What a row says besides is what the comment of the field says, in a clause.
+// config: each object has a heading, and a row for each of its members, in order and with its type. The last
+// column of a row says in a clause what the comment of the field says.
 func TestEveryMemberIsInItsTable(t *testing.T) {
 	_, page := split(t, jsonPage)
 	commented := commentedFields(t)
@@ -63,7 +63,7 @@ func TestEveryMemberIsInItsTable(t *testing.T) {
 	}
 }
 
-// withoutEffect are the fields that a sentence of the page names, and no table.
+// withoutEffect are the fields that the page names in a sentence, and in no table.
 var withoutEffect = map[string]bool{"sweep_interval": true, "distributed": true, "storage": true, "place": true}
 
 var (
@@ -71,7 +71,7 @@ var (
 	linked    = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 )
 
-// objects returns the types of the objects of a configuration, each behind the first that has it.
+// objects returns the types of the objects of a configuration, each after the first object that has it.
 func objects() (all []reflect.Type) {
 	known := make(map[reflect.Type]bool)
 	var add func(of reflect.Type)
@@ -97,7 +97,7 @@ func objects() (all []reflect.Type) {
 	return all
 }
 
-// fieldsOf returns the fields of an object that JSON has, with the embedded objects.
+// fieldsOf returns the fields of an object that are in its JSON, and its embedded objects.
 func fieldsOf(of reflect.Type) (fields []reflect.StructField) {
 	for f := range of.Fields() {
 		if f.Anonymous || f.Tag.Get("json") != "" {
@@ -124,7 +124,7 @@ func words(of reflect.Type) string {
 	return b.String()
 }
 
-// valueOf returns what JSON has for a type.
+// valueOf returns the name of the JSON value of a type.
 func valueOf(of reflect.Type) string {
 	switch of {
 	case reflect.TypeFor[caddy.Duration]():
@@ -184,8 +184,8 @@ func commentedFields(t *testing.T) map[[2]string]bool {
 	return all
 }
 
-// unshown are the fields that testdata/caddy.json does not have: those of
-// caddy-ratelimit, those that only the Caddyfile adapter sets, and those that exclude others.
+// unshown are the fields that testdata/caddy.json does not have: fields of caddy-ratelimit, fields that only
+// the Caddyfile adapter sets, and fields that exclude others.
 var unshown = map[string]bool{
 	"handler sweep_interval": true, "handler distributed": true, "handler storage": true,
 	"zone window": true, "zone max_events": true, "distributed read_interval": true,
@@ -195,8 +195,8 @@ var unshown = map[string]bool{
 	"redis tls ca":       true, "redis tls insecure_skip_verify": true,
 }
 
-// TestWholeConfigurationIsWhole compares testdata/caddy.json with what testdata/Caddyfile becomes, and
-// looks for all fields in it.
+// TestWholeConfigurationIsWhole compares testdata/caddy.json with what testdata/Caddyfile adapts to, and
+// looks for every field in it.
 func TestWholeConfigurationIsWhole(t *testing.T) {
 	caddyfile := &examplesOf(t, wholeCaddyfile)[0]
 	checkFormat(t, caddyfile)
@@ -217,7 +217,7 @@ func TestWholeConfigurationIsWhole(t *testing.T) {
 	}
 }
 
-// otherWords are names that this Caddyfile gives, and words of Caddy.
+// otherWords are names that the Caddyfile gives, and words of Caddy.
 var otherWords = []string{"not", "free", "pro", "internal", "respond", "rate_limit"}
 
 // TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines of
@@ -241,7 +241,7 @@ func TestGrammarHasEverySubdirective(t *testing.T) {
 	}
 }
 
-// mark adds the fields that a part of a configuration sets to shown.
+// mark adds to shown the fields that a part of a configuration sets.
 func mark[Part any](t *testing.T, shown map[string]bool, object any) {
 	t.Helper()
 	var walk func(v reflect.Value)

@@ -14,7 +14,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 )
 
-// A destination is where a link of a page leads: to a page or file, from root, and an anchor of it, or "".
+// A destination is where a link of a page leads: a page or file, from root, and an anchor in it. The anchor
+// may be "".
 type destination struct{ link, path, anchor string }
 
 // destinations returns where the links of a page lead in this repository.
@@ -35,8 +36,8 @@ func destinations(t *testing.T, page string) (all []destination) {
 	return all
 }
 
-// TestLinks follows the links of the pages to files and headings of this repository. It does not
-// use the network.
+// TestLinks checks that the files and headings exist to which links of the pages lead in this repository. It
+// does not use the network.
 func TestLinks(t *testing.T) {
 	followed := 0
 	for _, page := range pages(t) {
@@ -68,10 +69,10 @@ func TestEveryPageCanBeReached(t *testing.T) {
 	}
 }
 
-// named finds the pages that texts name outside of links.
+// named matches a page that a text names outside of a link.
 var named = regexp.MustCompile(`docs/[A-Za-z/-]+\.md`)
 
-// TestPagesThatTheCodeNamesExist looks for the pages that comments, messages and tests name.
+// TestPagesThatTheCodeNamesExist checks that the pages exist that comments, messages and tests name.
 func TestPagesThatTheCodeNamesExist(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -103,7 +104,7 @@ func TestPagesThatTheCodeNamesExist(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors of the headings of a page, as GitHub makes them.
+// anchors returns the anchors that GitHub makes of the headings of a page.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	_, prose := split(t, page)

@@ -14,8 +14,8 @@ var (
 	histogram = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// TestMetricsOfPages looks for each metric that a page names in the tables of
-// docs/operate/metrics.md, which a test of test/integration compares with what Caddy offers.
+// TestMetricsOfPages looks for each metric that a page names in the tables of docs/operate/metrics.md. A test
+// of test/integration compares these with what Caddy offers.
 func TestMetricsOfPages(t *testing.T) {
 	known := make(map[string]bool)
 	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operate/metrics.md"), -1) {
@@ -23,7 +23,7 @@ func TestMetricsOfPages(t *testing.T) {
 	}
 	named := 0
 	for _, page := range pages(t) {
-		if page == "docs/migrating.md" { // it has those of another plugin
+		if page == "docs/migrating.md" { // it names metrics of another plugin
 			continue
 		}
 		for _, name := range metric.FindAllString(read(t, page), -1) {
@@ -38,7 +38,7 @@ func TestMetricsOfPages(t *testing.T) {
 	}
 }
 
-// TestModulesOfReadme compares the modules that README.md lists with those that Caddy has.
+// TestModulesOfReadme compares the modules that README.md lists with the modules that Caddy has.
 func TestModulesOfReadme(t *testing.T) {
 	var want strings.Builder
 	for _, id := range caddy.Modules() { // in the order of list-modules

@@ -1,5 +1,5 @@
-// Package docs tests the documentation: its examples are valid configurations, its links have
-// targets, one can reach each page, and it has every setting and metric.
+// Package docs tests the documentation: its examples are valid configurations, its links have targets, each
+// page can be reached, and every setting and metric is in it.
 package docs
 
 import (
@@ -74,7 +74,7 @@ func split(t *testing.T, page string) (examples []example, prose string) {
 		switch {
 		case fence && open == nil:
 			open = &example{page: page, line: line, info: strings.Fields(info)}
-			indent = text[:strings.Index(text, "`")] // of a block in a list
+			indent = text[:strings.Index(text, "`")] // a block in a list is indented
 		case fence:
 			examples, open = append(examples, *open), nil
 		case open != nil:
@@ -108,7 +108,7 @@ func TestPagesBeginWithTheAnswer(t *testing.T) {
 	}
 }
 
-// longest is the most lines that README.md may have, which is read before anything else.
+// longest bounds the lines of README.md, which people read before anything else.
 const longest = 300
 
 // TestLengths checks the length of README.md, and that the lines of prose fit on a screen.
@@ -120,7 +120,7 @@ func TestLengths(t *testing.T) {
 		_, prose := split(t, page)
 		for line := range strings.Lines(prose) {
 			line = strings.TrimSuffix(line, "\n")
-			oneWord := !strings.Contains(strings.TrimLeft(line, " -*"), " ") // such as a link
+			oneWord := !strings.Contains(strings.TrimLeft(line, " -*"), " ") // a line of one word, such as a link, cannot be wrapped
 			if len([]rune(line)) > 100 && !strings.HasPrefix(strings.TrimSpace(line), "|") && !oneWord {
 				t.Errorf("%s has a line of %d columns, want 100 at most:\n%s", page, len([]rune(line)), line)
 			}

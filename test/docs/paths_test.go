@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFilesOfTheWalkExist follows docs/code-walk.md, which has at most 25 steps, and looks for the
-// other files that it names.
+// TestFilesOfTheWalkExist checks that the files exist that docs/code-walk.md names, and that the page has at
+// most 25 steps.
 func TestFilesOfTheWalkExist(t *testing.T) {
 	walk := read(t, "docs/code-walk.md")
 	steps := regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)`").FindAllStringSubmatch(walk, -1)
@@ -42,8 +42,8 @@ func TestPackageCommentsNameEveryFile(t *testing.T) {
 	}
 }
 
-// TestTreeHasEveryFolder compares the tree in CONTRIBUTING.md with the folders of the repository: all at
-// the top, and those that the tree shows below another one.
+// TestTreeHasEveryFolder compares the tree in CONTRIBUTING.md with the folders of the repository. The tree
+// must have all folders at the top. If it has a subfolder of a folder, it must have all of them.
 func TestTreeHasEveryFolder(t *testing.T) {
 	_, tree, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "```text\n")
 	tree, _, _ = strings.Cut(tree, "```")
@@ -57,7 +57,7 @@ func TestTreeHasEveryFolder(t *testing.T) {
 			shown = append(shown, parent+"/"+name)
 			parents = append(parents, parent)
 		case !strings.HasPrefix(line, " "):
-			if parent = name; !strings.Contains(name, "/") { // else it is shown below another one already
+			if parent = name; !strings.Contains(name, "/") { // otherwise the tree shows it below another folder already
 				shown = append(shown, name)
 			}
 		}
@@ -73,8 +73,7 @@ func TestTreeHasEveryFolder(t *testing.T) {
 	}
 }
 
-// folders returns the folders in a folder of the repository, without hidden ones, binaries and test
-// data.
+// folders returns the folders in a folder of the repository, except hidden folders, binaries and test data.
 func folders(t *testing.T, parent string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(root, parent))

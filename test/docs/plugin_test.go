@@ -7,8 +7,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// The recipe for JWTs uses a directive of another plugin, which is no dependency of this one. This
-// directive in its place knows the settings of the recipe, and authenticates nobody.
+// The recipe for JWTs uses a directive of another plugin, which is no dependency of this one. The directive
+// here stands in for it: it knows the settings of the recipe, and authenticates nobody.
 func init() {
 	httpcaddyfile.RegisterHandlerDirective("jwtauth", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 		h.Next()

@@ -13,7 +13,8 @@ var (
 	unit = map[string]float64{"": 1, "bytes": 1, "MB": 1e6, "µs": 1e-6}
 )
 
-// TestSumsOfSizing computes the sums of docs/operate/sizing.md. They are rounded there, primaries up.
+// TestSumsOfSizing computes the sums of docs/operate/sizing.md. The page rounds them, and rounds numbers of
+// primaries up.
 func TestSumsOfSizing(t *testing.T) {
 	sums := sum.FindAllStringSubmatch(strings.Join(strings.Fields(read(t, "docs/operate/sizing.md")), " "), -1)
 	for _, s := range sums {
@@ -38,7 +39,7 @@ func TestSumsOfSizing(t *testing.T) {
 	}
 }
 
-// quantity returns what a number with a unit stands for.
+// quantity returns the value of a number with a unit.
 func quantity(t *testing.T, text string) float64 {
 	t.Helper()
 	number, of, _ := strings.Cut(text, " ")

@@ -8,41 +8,41 @@ import (
 	"time"
 )
 
-// A result is what was observed of a fault.
+// A result is what was observed while a fault lasted, and after it.
 type result struct {
 	*fault
 	timeline
 	primaries   []string // the addresses that shards had when the fault was injected
 	keys        []tightKey
-	samples     []sample // since then, and from before for the keys
+	samples     []sample // of requests since the injection and, for the keys, before it
 	late        time.Duration
 	transitions []transition
 	before      resources
 	after       resources
 
-	// awaited reports that after is what is left when all that the fault has caused had time to end.
-	// Connections that slow replies have made necessary stay open for ten seconds and more. So only
-	// the matrix waits after each fault. Otherwise fleet.suffer does, once.
+	// awaited reports that after is what is left when everything that the fault has caused had time to end.
+	// Connections that slow replies have made necessary stay open for ten seconds and more, so only the
+	// matrix waits after each fault. Otherwise fleet.suffer waits, once.
 	awaited bool
 }
 
-// Resources are what nodes have open, all together.
+// resources are the goroutines and connections of all nodes together.
 type resources struct{ goroutines, connections int }
 
-// leaks reports whether there is more than before. The number of goroutines varies a little, with
-// the requests for the metrics that tell it. So does that of connections, as a node opens some more
-// while replies are slow, which they also are when the machine is late.
+// leaks reports whether there are more goroutines or connections than before. The number of goroutines varies
+// a little, with the requests for the metrics that tell it. The number of connections varies, too: a node
+// opens some more while replies are slow, and replies also are slow when the machine is late.
 func (r resources) leaks(before resources) bool {
 	return r.goroutines > before.goroutines+2*size || r.connections > before.connections+2*size
 }
 
 // A timeline has the instants of a fault.
 type timeline struct {
-	injected time.Time // just before
+	injected time.Time // an instant just before the injection
 	healed   time.Time // the fault has ended, or a replica was promoted
 }
 
-// affects reports whether the fault may be noticed by requests to a node about a shard.
+// affects reports whether requests to a node about a shard may notice the fault.
 func (r *result) affects(node, shard int) bool {
 	return r.degrades && (shard == 0 || r.everywhere) && (node == 0 || !r.oneNode)
 }
@@ -57,26 +57,26 @@ func (r *result) opened(node, shard int) time.Time {
 	return time.Time{}
 }
 
-// Figures are what the samples of a fault show.
+// figures are what the samples of a fault show.
 type figures struct {
 	requests     int
-	failed       int           // neither 200 nor a 429 for a key at its limit
-	slowest      time.Duration // request while no breaker was open
-	slowestOpen  time.Duration // request while the breaker was open
-	medianOpen   time.Duration // such request that needs Redis
+	failed       int           // requests with neither 200 nor, on the path tight, 429
+	slowest      time.Duration // slowest request while no breaker was open
+	slowestOpen  time.Duration // slowest request while the breaker was open
+	medianOpen   time.Duration // median of the requests that need Redis, while the breaker was open
 	opened       [2]time.Duration
 	unopened     []string // breakers that have not opened
 	others       int      // requests that the fault must not affect
-	othersHarmed int      // of them, decided without Redis
+	othersHarmed int      // requests of others that were decided without Redis
 	slowestOther time.Duration
 	exact        time.Duration  // from the end of the fault to the last request that was not decided exactly
 	admitted     map[string]int // events of the keys at their limits
-	early        map[string]int // of them, by requests that waited in vain before the breaker opened
-	local        map[string]int // of them, without Redis: the response says so
+	early        map[string]int // events of admitted whose requests waited in vain before the breaker opened
+	local        map[string]int // events of admitted that were admitted without Redis, as the response says
 }
 
-// outages returns how many outages of one primary a node may have seen: the fault, and what looked
-// like another one to a machine that was late.
+// outages returns how many outages of one primary a node may have seen: the fault, and any that a late
+// machine took for another one.
 func (r *result) outages() (n int) {
 	opened := make(map[string]int)
 	for _, t := range r.transitions {
@@ -119,7 +119,7 @@ func (r *result) figures() figures {
 		}
 		opened := r.opened(s.node, s.shard)
 		switch {
-		case s.path == control: // it shows how busy the machine is
+		case s.path == control: // the path control shows how busy the machine is
 			r.late = max(r.late, s.took)
 		case !r.affects(s.node, s.shard):
 			f.others++
@@ -168,19 +168,19 @@ func (r *result) readTransitions(f *figures) {
 const (
 	opensWithin = 200 * time.Millisecond
 	exactWithin = 5 * time.Second
-	endedWithin = 2 * exactWithin // else a fault does not end at all
+	endedWithin = 2 * exactWithin // a fault that lasts longer does not end at all
 
 	// slack is how much later than due something may be seen on a machine that is not busy.
 	slack = 25 * time.Millisecond
 )
 
-// endsWithin is how long after a fault connections may stay. A node keeps those that it does not
-// need any more for ten to twenty seconds, and those to a server that is no longer a primary for ten
-// seconds, until it next looks which servers are.
+// endsWithin is how long after a fault connections may stay open. A node keeps connections that it does not
+// need any more for ten to twenty seconds. It keeps connections to a server that is no longer a primary for
+// ten seconds, until it next looks up the primaries.
 const endsWithin = 30 * time.Second
 
-// violations returns what a fault has done that it must not. late are those that a machine may
-// cause which is late, as Redis then looks slow or silent to a node.
+// violations returns what a fault has done that it must not do. late are the violations that a late machine
+// may cause, because Redis then looks slow or silent to a node.
 func (r *result) violations() (wrong, late []string) {
 	f := r.figures()
 	refuse := func(to *[]string, violated bool, format string, args ...any) {
@@ -189,11 +189,11 @@ func (r *result) violations() (wrong, late []string) {
 		}
 	}
 	refuse(&wrong, f.failed > 0, "%d requests failed, want none", f.failed)
-	refuse(&wrong, f.exact > endedWithin && r.late < timeout, // else Redis looks silent for as long as the machine is late
+	refuse(&wrong, f.exact > endedWithin && r.late < timeout, // otherwise Redis looks silent for as long as the machine is late
 		"requests were not decided exactly for %v after the end, and longer", f.exact)
 	refuse(&wrong, r.awaited && r.after.leaks(r.before), "%+v are left, want %+v", r.after, r.before)
 
-	// What this process notices too late looks slow, and so does what Caddy does.
+	// What this process notices too late looks slow, and so does what Caddy does too late.
 	busy := slack + 3*r.late
 	refuse(&late, f.requests < 100, "there were only %d requests: the test is void", f.requests)
 	refuse(&late, f.slowest > 2*timeout+busy, // a take waits for two calls at most

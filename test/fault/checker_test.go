@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// observed returns a result of a fault as it should be: node 0 waits once, the breakers open, all
+// observed returns the result of a fault that went as it should: node 0 waits once, the breakers open, all
 // nodes keep to their shares, and Redis decides again at once.
 func observed() *result {
 	start := time.Now()
@@ -47,8 +47,8 @@ func observed() *result {
 	return r
 }
 
-// Each row plants one mistake in a result. The checker finds it, and finds none where there is
-// none.
+// Each row plants one mistake in a result. The checker finds the mistake, and finds none in a result without
+// one.
 func TestCheckerFinds(t *testing.T) {
 	first := func(r *result, p path) *sample {
 		return &r.samples[slices.IndexFunc(r.samples, func(s sample) bool { return s.path == p })]
@@ -87,7 +87,7 @@ func TestCheckerFinds(t *testing.T) {
 		{"not decided exactly came 5.501s after the end", func(r *result) {
 			again(r, 1, func(s *sample) { s.status, s.begin = 429, r.healed.Add(5500*time.Millisecond) })
 		}},
-		{"not decided exactly came 5.501s after the end", func(r *result) { // as it is admitted above the limit
+		{"not decided exactly came 5.501s after the end", func(r *result) { // because it is admitted above the limit
 			again(r, 1, func(s *sample) { s.degraded, s.begin = false, r.healed.Add(5500*time.Millisecond) })
 		}},
 		{"25 events of fresh were admitted without Redis", func(r *result) { again(r, 1, func(*sample) {}) }},

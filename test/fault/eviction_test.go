@@ -11,10 +11,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A client uses its limits of a short window up, without a denial that nodes would remember. Then it
-// floods a zone of a long window with keys that it makes up, until the memory of Redis is full. Where
-// Redis evicts nothing, that gives it no more than on_outage admits. Otherwise it gets its limits
-// again and again.
+// A client uses up its limits of a short window, without a denial that nodes would remember. Then it floods a
+// zone of a long window with keys that it makes up, until the memory of Redis is full. If Redis evicts
+// nothing, the flood gives the client no more than on_outage admits. If Redis evicts keys, the client gets
+// its limits again and again.
 func TestFloodAtMaxMemory(t *testing.T) {
 	const logins, rounds = 5, 2
 	site := fmt.Sprintf(`

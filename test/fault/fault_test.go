@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Each fault is injected into fleets on a cluster. In the matrix, all that apply are also injected
-// into fleets on a standalone server and under Sentinel, one after the other, so that no fleet
-// makes another one late.
+// Each fault is injected into fleets on a cluster. In the matrix, all faults that apply are also injected
+// into fleets on a standalone server and under Sentinel, one after the other, so that no fleet makes another
+// one late.
 func TestFaults(t *testing.T) {
 	fleets := []struct {
 		where  string
@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The nodes of each fleet have a mistake. The checker finds it.
+// The nodes of each fleet have a mistake, which the checker finds.
 func TestMistakesAreFound(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -67,16 +67,16 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// attempts is how often a fault is injected at most. What a machine does late looks like a slow
-// Redis. So some violations count only if each attempt has any, and the machine was not late in the
-// last one; they are printed all the same.
+// attempts is how often a fault is injected at most. A late machine makes Redis look slow. So some violations
+// count only if each attempt has any, and if the machine was not late in the last attempt. All violations are
+// printed.
 const attempts = 3
 
-// tells is how late a machine may be that tells a slow Redis from a slow machine. A reply within
-// timeout takes five turns: of the client, of Caddy, of Redis, and of both again.
+// tells is how late a machine may be so that the test can tell a slow Redis from a slow machine. A reply
+// within timeout takes five turns: of the client, of Caddy, of Redis, and of both again.
 const tells = timeout / 5
 
-// suffer injects faults one after the other. At the end, nothing of them is left.
+// suffer injects faults one after the other. At the end, nothing that they have caused is left.
 func (f *fleet) suffer(where string, faults []*fault) {
 	f.t.Helper()
 	f.t.Log("| " + strings.Join(columns, " | ") + " |")
@@ -95,8 +95,8 @@ func (f *fleet) suffer(where string, faults []*fault) {
 	}
 }
 
-// judge prints a result, and fails the test if that is wrong. It reports false if that may be due to
-// the machine, so that the fault is to be injected once more.
+// judge prints a result, and fails the test if the result is wrong. It returns false if the machine may be
+// the cause, so that the fault is to be injected once more.
 func (f *fleet) judge(where string, r *result, attempt int) bool {
 	f.t.Helper()
 	f.t.Log(r.row(where))

@@ -8,26 +8,26 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A fault is something that happens to a Redis, and how it may be noticed. What is not said here is
-// the same for all faults: see result.violations.
+// A fault is something that happens to a Redis, and how it may be noticed. All other bounds hold for all
+// faults: see result.violations.
 type fault struct {
 	name   string
-	inject func(*scene)  // it sets scene.undo
-	lasts  time.Duration // until undo, unless it promotes
+	inject func(*scene)  // injects the fault and sets scene.undo
+	lasts  time.Duration // until undo, unless the fault promotes a replica
 
 	promotes   bool // a replica takes over, which ends the fault; undo comes later
 	everywhere bool // all shards are affected
 	oneNode    bool // only node 0 notices
 	opens      bool // breakers open
 	suspends   bool // node 0 answers nothing while it lasts
-	mayOpen    bool // breakers may open, and later, as the primary answers or is back soon
+	mayOpen    bool // breakers may open, or open late, because the primary still answers or is back soon
 	degrades   bool // requests are decided without Redis
 	most       int  // events of a key that the fleet admits without Redis, besides nodes that join
-	joins      int  // nodes
+	joins      int  // nodes that join while the fault lasts
 }
 
-// local returns the most events of a key that all nodes admit without Redis. A node that joins has
-// a share for one of 200 nodes, but at least one event.
+// local returns the most events of a key that all nodes together admit without Redis. A node that joins has
+// the share of one in 200 nodes, but at least one event, unless the number of nodes is configured.
 func (f *fault) local() int {
 	share := max(1, limit/200)
 	if !*matrix {
@@ -36,12 +36,12 @@ func (f *fault) local() int {
 	return f.most + f.joins*share
 }
 
-// lasting is how long faults last: as long as breakers take to open, and clients to use up what is
+// lasting is how long faults last: long enough for breakers to open, and for clients to use up what is
 // admitted meanwhile.
 const lasting = time.Second
 
-// outage is the most that on_outage local admits of a key, over all nodes, without what the limit
-// gets back meanwhile. Leases come on top, which Redis has debited.
+// outage is the most events that on_outage local admits of a key, over all nodes. It includes neither
+// what the limit gets back meanwhile, nor leases, which Redis has debited.
 const outage = limit
 
 var killed = &fault{
@@ -157,7 +157,7 @@ var outOfClients = &fault{
 	},
 }
 
-// The old primary answers nothing until the replica has all of its data and the votes of others.
+// The old primary answers nothing until the replica has all of its data and the votes of the other primaries.
 var promotedByHand = &fault{
 	name: "a replica is promoted by hand", promotes: true, mayOpen: true, degrades: true, most: outage,
 	inject: func(s *scene) {
@@ -195,7 +195,7 @@ var slotsMove = &fault{
 
 const joining = 20 // nodes
 
-// A suspended node spends nothing of what it had before.
+// A suspended node spends none of the leases that it had before.
 var nodeSuspended = &fault{
 	name: "a node is suspended and goes on", lasts: lasting, suspends: true,
 	inject: func(s *scene) {
@@ -219,7 +219,7 @@ func join(nodes int, name string) *fault {
 		allGone.inject(s)
 		for i := range nodes {
 			started := s.start(size + i)
-			// A start waits up to half a second for the rules, and so does what comes then.
+			// A start waits up to half a second for the rules, and requests that come meanwhile wait, too.
 			_, _, _ = started.Get(string(strict), "X-Api-Key: first")
 			n := s.load.add(started)
 			s.joined = append(s.joined, n)

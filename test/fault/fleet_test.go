@@ -16,7 +16,7 @@ import (
 
 const (
 	size  = 3  // nodes
-	limit = 24 // of the path tight
+	limit = 24 // of the path tight, in events
 
 	timeout    = 50 * time.Millisecond // the default of a redis block
 	probeEvery = 200 * time.Millisecond
@@ -33,11 +33,11 @@ type fleet struct {
 	reloads int
 }
 
-// settings are of all nodes. Each is more lines of a block.
+// settings are more lines for the blocks of all nodes. Tests plant mistakes by them.
 type settings struct {
 	redis   string
 	breaker string
-	tight   string // the zone
+	tight   string // of the zone tight
 }
 
 // plain are the settings of fleets in which no mistake is planted.
@@ -49,13 +49,13 @@ func (s settings) String() string { return s.redis + s.breaker + s.tight }
 func (f *fleet) options(node int) string {
 	nodes := fmt.Sprint("nodes ", size)
 	if *matrix {
-		nodes = "" // the nodes find each other, which takes some seconds
+		nodes = "" // nodes find each other, which takes some seconds
 	}
 	return fmt.Sprintf("%s\nbreaker {\n\tprobe_every %v\n\t%s\n}\n%s",
 		f.redis.block(node, f.settings.redis), probeEvery, f.settings.breaker, nodes)
 }
 
-// site returns the site of all nodes.
+// site returns the site that all nodes have.
 func (s *settings) site() string {
 	const zone = "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n" +
 		"\t\t\tlimit %[2]d/24h\n%[3]s\n\t\t}\n\t}\n"
@@ -114,7 +114,7 @@ func (f *fleet) start(node int) *nodetest.Node {
 	return nodetest.Start(f.t, f.options(node), f.site())
 }
 
-// reload loads a configuration on all nodes that differs in a header.
+// reload loads a configuration with another header on all nodes.
 func (f *fleet) reload() {
 	f.t.Helper()
 	f.reloads++
@@ -123,7 +123,7 @@ func (f *fleet) reload() {
 	}
 }
 
-// decides reports whether Redis decides what a node gets, on all shards.
+// decides reports whether Redis decides the requests of a node, on all shards.
 func (f *fleet) decides(node int) bool {
 	for shard, keys := range f.load.keys {
 		if s := f.load.request(node, strict, keys[0], shard); s.status != 200 || s.degraded {
@@ -147,7 +147,7 @@ func (f *fleet) healthy() bool {
 	return true
 }
 
-// left returns what all nodes have open. It waits until they have all connections that they need.
+// left returns what all nodes have open. It waits first until they have all connections that they need.
 func (f *fleet) left() (r resources) {
 	f.t.Helper()
 	redistest.Eventually(f.t, "all connections", func() bool {
@@ -155,7 +155,7 @@ func (f *fleet) left() (r resources) {
 		return r.connections >= size*f.redis.perNode()
 	})
 	for _, node := range f.nodes {
-		node.Client.CloseIdleConnections() // so that what is left is not of the load
+		node.Client.CloseIdleConnections() // so that the load leaves none open
 		r.goroutines += int(node.Metric("go_goroutines"))
 	}
 	return r

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
-// A path is what a request asks for: the zone that limits it.
+// A path is the path of a request. Each path but control has a zone of its own.
 type path string
 
 const (
@@ -31,7 +31,7 @@ type sample struct {
 	shard    int
 	begin    time.Time
 	took     time.Duration
-	status   int // 0: there was no response
+	status   int // 0 if there was no response
 	degraded bool
 	err      error
 }
@@ -50,10 +50,10 @@ type load struct {
 	mu      sync.Mutex
 	nodes   []*nodetest.Node
 	samples []sample
-	late    time.Duration // the longest that this process went on later than asked for
+	late    time.Duration // the longest delay with which this process went on
 }
 
-// A tightKey is a key of which clients want more than the limit.
+// A tightKey is a key for which clients send more than the limit.
 type tightKey struct {
 	name  string
 	shard int
@@ -65,7 +65,7 @@ const (
 	paceOfLate  = 5 * time.Millisecond
 )
 
-// start starts the workers, paused. They end with ctx.
+// start starts the workers, which are paused at first. They end with ctx.
 func (l *load) start(ctx context.Context, workers *sync.WaitGroup) {
 	l.pause()
 	l.tight.Store(new([]tightKey))
@@ -123,7 +123,8 @@ func (l *load) pause() {
 	l.paused = true
 }
 
-// resume may be called of a load that is not paused, by a test that has failed in the middle.
+// resume ends a pause. It does nothing if the load runs: a test that has failed in the middle may call it
+// then.
 func (l *load) resume() {
 	if l.paused {
 		l.paused = false
@@ -135,7 +136,7 @@ func (l *load) resume() {
 func (l *load) request(node int, p path, key string, shard int) sample {
 	s := sample{node: node, path: p, key: key, shard: shard, begin: time.Now()}
 	var header http.Header
-	for range 2 { // a server that is replaced by a reload may close a connection on which a request arrives
+	for range 2 { // a reload replaces the server, which may close a connection while a request arrives
 		s.status, header, s.err = l.node(node).Get(string(p), "X-Api-Key: "+key)
 		if !errors.Is(s.err, io.EOF) && !errors.Is(s.err, syscall.ECONNRESET) {
 			break

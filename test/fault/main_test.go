@@ -1,9 +1,9 @@
-// Package fault tests what clients notice while Redis fails. Nodes, each a process of the built
-// Caddy, share a real Redis under load, and each fault is injected and healed while a checker
-// watches every request. It prints one line per fault.
+// Package fault tests what clients notice while Redis fails. Nodes, each a process of the built Caddy, share
+// a real Redis under load. Each fault is injected and healed while a checker watches every request. The
+// checker prints one line per fault.
 //
-// By default, each fault runs once. With -fault.matrix, each also runs on a standalone server and
-// under Sentinel where it applies, with a reload of the configuration in its middle.
+// By default, each fault runs once. With -fault.matrix, each also runs on a standalone server and under
+// Sentinel where it applies, with a reload of the configuration in its middle.
 package fault
 
 import (

@@ -14,18 +14,18 @@ import (
 // otherwise.
 type topology struct {
 	t       *testing.T
-	mode    string // as in the configuration; empty: standalone
-	option  string // of the redis block
+	mode    string // as in the configuration; "" if standalone
+	option  string // a further line of the redis block
 	addrs   []string
 	servers []*redistest.Server
-	proxies map[*redistest.Server]*redistest.Proxy // none under Sentinel, which names the servers themselves
+	proxies map[*redistest.Server]*redistest.Proxy // empty under Sentinel, which tells nodes the servers themselves
 
-	cluster  *redistest.Cluster  // or nil
-	sentinel *redistest.Sentinel // or nil
+	cluster  *redistest.Cluster  // nil if there is none
+	sentinel *redistest.Sentinel // nil if there is none
 }
 
-// users returns the options of servers on which nodes log in with names of their own, so that
-// proxies and CLIENT LIST tell them apart.
+// users returns the options of servers that give each node a user of its own. Proxies and CLIENT LIST tell
+// the nodes apart by it.
 func users(nodes int) []string {
 	var options []string
 	for i := range nodes {
@@ -86,7 +86,7 @@ func (r *topology) shards() int {
 // redisKey returns the name of a key in Redis.
 func redisKey(key string) string { return "rl:{kt" + key + "}" }
 
-// slots returns the slots of keys. Without a cluster, all are 0.
+// slots returns the slots of keys. Without a cluster, all slots are 0.
 func (r *topology) slots(keys []string) []int {
 	r.t.Helper()
 	slots := make([]int, len(keys))
@@ -108,10 +108,10 @@ func (r *topology) slots(keys []string) []int {
 	return slots
 }
 
-// shardOf returns the shard that has a slot at the start.
+// shardOf returns the shard that has a slot when the cluster starts.
 func shardOf(slot int) int { return slot * 3 / 16384 }
 
-// primary returns the server that calls about a key are sent to. It waits for one that answers.
+// primary returns the server to which calls about a key are sent. It waits until one answers.
 func (r *topology) primary(key string) (found *redistest.Server) {
 	r.t.Helper()
 	switch {
@@ -154,7 +154,7 @@ func (r *topology) awaitHealthy() {
 	}
 }
 
-// addr returns where nodes reach a server.
+// addr returns the address at which nodes reach a server.
 func (r *topology) addr(s *redistest.Server) string {
 	if p := r.proxies[s]; p != nil {
 		return p.Addr
@@ -162,8 +162,8 @@ func (r *topology) addr(s *redistest.Server) string {
 	return s.Addr
 }
 
-// perNode returns the number of connections of a node: two to each primary, and in a cluster one to
-// each server, which tells the primaries.
+// perNode returns the number of connections of a node: two to each primary and, in a cluster, one to each
+// server, to ask which servers are primaries.
 func (r *topology) perNode() int {
 	n := 2 * r.shards()
 	if r.cluster != nil {
@@ -172,7 +172,7 @@ func (r *topology) perNode() int {
 	return n
 }
 
-// connections returns the number of connections of the first nodes.
+// connections returns the number of connections of the nodes of the fleet, without nodes that have joined.
 func (r *topology) connections() (n int) {
 	for _, s := range r.servers {
 		list := s.Client().ClientList(r.t.Context()).Val()

@@ -17,10 +17,10 @@ type scene struct {
 	used    string            // a key at its limit before the fault
 	half    string            // a key at half of its limit before the fault
 	fresh   string            // a key that is used first during the fault
-	other   string            // as fresh, on another shard; empty if there is none
+	other   string            // a key like fresh, on another shard; "" if there is none
 
 	joined []int  // nodes that have started while the fault lasted, besides those of the fleet
-	undo   func() // what ends the fault; set by inject
+	undo   func() // ends the fault; inject sets it
 }
 
 // run injects a fault and checks what becomes of the requests.
@@ -70,7 +70,7 @@ func (f *fleet) run(ft *fault) *result {
 	return r
 }
 
-// prepare uses the keys of the scene as they are to be used before the fault. The load is paused.
+// prepare uses the keys of the scene as far as they are to be used before the fault. The load is paused.
 func (f *fleet) prepare(ft *fault) *scene {
 	f.t.Helper()
 	f.faults++
@@ -85,7 +85,7 @@ func (f *fleet) prepare(ft *fault) *scene {
 		s.other = f.names(1, "other")[0]
 	}
 	f.load.tight.Store(new([]tightKey))
-	// A machine that is late by more than the timeout needs long for that.
+	// A machine that is late by more than the timeout needs long until then.
 	redistest.Within(f.t, time.Minute, "decisions by Redis", f.healthy)
 	f.load.taken()
 	s.exhaust(tightKey{s.used, 0})
@@ -95,7 +95,7 @@ func (f *fleet) prepare(ft *fault) *scene {
 	return s
 }
 
-// exhaust asks for a key until Redis has denied it to all nodes.
+// exhaust sends requests of a key until Redis has denied it to all nodes.
 func (s *scene) exhaust(k tightKey) {
 	s.t.Helper()
 	nodes := s.joined
@@ -114,8 +114,7 @@ func (s *scene) exhaust(k tightKey) {
 	}
 }
 
-// awaitEnd waits until no node has noticed the fault for a while, and reports whether that came in
-// time.
+// awaitEnd waits until no request has noticed the fault for a while, and reports whether that was in time.
 func (s *scene) awaitEnd(healed time.Time) bool {
 	s.t.Helper()
 	const quiet = 200 * time.Millisecond
@@ -130,8 +129,8 @@ func (s *scene) awaitEnd(healed time.Time) bool {
 	return false
 }
 
-// settle asks for the keys at their limits until each node has denied them, while the load is
-// paused, and looks for what the fault has left behind.
+// settle sends requests of the keys at their limits until each node has denied them, while the load is
+// paused. Then it looks for what the fault has left behind.
 func (s *scene) settle(r *result) {
 	s.t.Helper()
 	for _, k := range r.keys {
@@ -145,8 +144,8 @@ func (s *scene) settle(r *result) {
 	}
 }
 
-// awaitEnds waits until goroutines and connections have ended that were not there before. It
-// returns what is left in the end.
+// awaitEnds waits until the goroutines and connections that were not there before have ended. It returns what
+// is left in the end.
 func (f *fleet) awaitEnds(before resources) (now resources) {
 	f.t.Helper()
 	for calm, deadline := 0, time.Now().Add(endsWithin); calm < 3 && time.Now().Before(deadline); calm++ {

@@ -52,7 +52,7 @@ func TestLeastPrivilege(t *testing.T) {
 			for zone, algorithm := range algorithms {
 				site.WriteString("\t\tzone " + zone + " {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit 3/24h\n\t\t\talgorithm " + algorithm + "\n\t\t}\n")
 			}
-			// This zone denies first, and the takes of the others, by another key, are refunded.
+			// The zone tight denies first. The takes of the other zones, by another key, are refunded.
 			site.WriteString("\t\tzone tight {\n\t\t\tkey static\n\t\t\tlimit 2/24h\n\t\t\tconcurrent 5\n\t\t}\n\t}")
 			n := nodetest.Start(t, options, site.String())
 			for _, status := range []int{200, 200, 429, 429} {

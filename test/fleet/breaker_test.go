@@ -10,9 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A Redis is killed, hangs, or becomes slow. Its breaker opens. Then no request waits for it, also
-// after a reload. When Redis is back, requests are counted again. The log has one line for each
-// change.
+// A Redis is killed, hangs, or becomes slow, and its breaker opens. Then no request waits for it, even after
+// a reload. When Redis is back, requests are counted again. The log has one line for each change.
 func TestBreaker(t *testing.T) {
 	const timeout = 300 * time.Millisecond
 	for _, test := range []struct {
@@ -53,7 +52,7 @@ func TestBreaker(t *testing.T) {
 				return state() == 2
 			})
 			opened := time.Since(began)
-			// On a machine that is busy, the gateway waits longer by as much as it is late itself, and by
+			// On a busy machine, the gateway waits longer by as much as the gateway itself is late, and by
 			// one timeout at most.
 			if most := 2*timeout + timeout/2; waited > most {
 				t.Errorf("a request waited %v before the breaker opened, want at most %v", waited, most)

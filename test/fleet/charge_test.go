@@ -14,12 +14,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A tokenModel says in a header what each response costs, when as many requests are under way as
-// come through. It counts what it has served.
+// A tokenModel answers requests after a while, so that those that come at once are all under way. It says in
+// a header what each response costs, and counts what it has served.
 type tokenModel struct{ served, tokens atomic.Int64 }
 
 func (m *tokenModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	<-time.After(100 * time.Millisecond) // the others arrive
+	<-time.After(100 * time.Millisecond) // the other requests arrive meanwhile
 	tokens, _ := strconv.ParseInt(r.Header.Get("X-Cost"), 10, 64)
 	m.served.Add(1)
 	m.tokens.Add(tokens)
@@ -27,9 +27,9 @@ func (m *tokenModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "done")
 }
 
-// Requests of 58, 80, 175, 175 and 175 tokens come at once, with a limit of 100. If they reserve
-// what they cost, no more passes than the limit, or than one request. If they reserve 10, all pass:
-// what they have cost beyond that is paid before anything passes again.
+// Requests of 58, 80, 175, 175 and 175 tokens come at once, with a limit of 100. If each reserves what it
+// costs, no more than the limit passes, or one request. If each reserves 10, all pass, and no further request
+// passes before the limit has made up for what they cost.
 func TestFleetChargesTokens(t *testing.T) {
 	costs := []string{"58", "80", "175", "175", "175"}
 	for _, tc := range []struct {

@@ -10,12 +10,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Redis is far away, but answers each call within the timeout. As soon as it decides requests after
-// a restart without its data, and at once when it has forgotten its scripts, bursts of requests of
-// fresh keys arrive at all nodes. Each is the first use of a script. No key gets more than its limit.
+// Redis is far away, but answers each call within the timeout. It is restarted without its data, or forgets
+// its scripts. As soon as it decides requests again, bursts of requests of fresh keys arrive at all nodes.
+// Each request is the first use of a script. No key gets more than its limit.
 func TestColdRedisKeepsTheLimit(t *testing.T) {
 	t.Parallel()
-	const timeout = 2 * time.Second // so that a busy machine is not late itself
+	const timeout = 2 * time.Second // long, so that a busy machine is not late itself
 	redis := redistest.NewServer(t)
 	proxy := redistest.NewProxy(t, redis.Addr)
 	proxy.Delay(timeout * 6 / 10) // two round trips take longer

@@ -32,7 +32,7 @@ func TestPermitsOfKilledNode(t *testing.T) {
 			upstream.Listener.Addr().String()+"\n\t}\n")
 	hold := func(n *nodetest.Node) {
 		for range limit {
-			go func() { _, _, _ = n.Get("/") }() // which fails if the node is killed
+			go func() { _, _, _ = n.Get("/") }() // fails when the node is killed
 		}
 	}
 	hold(nodes[0])
@@ -42,7 +42,7 @@ func TestPermitsOfKilledNode(t *testing.T) {
 	killed := time.Now()
 	redistest.Eventually(t, "the end of the requests of the node that was killed", func() bool { return inFlight.Load() == 0 })
 	for inFlight.Load() < limit && time.Since(killed) < within+5*time.Second {
-		go func() { _, _, _ = nodes[1].Get("/") }() // which is rejected, or stays in flight
+		go func() { _, _, _ = nodes[1].Get("/") }() // is rejected, or stays in flight
 		<-time.After(50 * time.Millisecond)
 	}
 	if after := time.Since(killed); inFlight.Load() != limit || after > within {

@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestConcurrentOfFleet has requests in flight on three nodes, under a limit of all of them. Then the
-// requests move to one node.
+// TestConcurrentOfFleet has requests in flight on three nodes, under one limit of all nodes together. Then
+// the requests move to one node.
 func TestConcurrentOfFleet(t *testing.T) {
 	const limit = 5
 	release := make(chan struct{})

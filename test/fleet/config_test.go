@@ -38,7 +38,7 @@ func TestReloadKeepsConnections(t *testing.T) {
 	}
 }
 
-// Two nodes define a zone differently, until one of them is reloaded.
+// Two nodes that define a zone differently warn, until one of them is reloaded.
 func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)

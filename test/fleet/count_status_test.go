@@ -13,9 +13,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Of 200 wrong passwords at once, sent to four nodes, five reach the upstream. Of 50 right ones, and of
-// 1000 that follow each other, none is rejected, although the fleet has at most five under way at a
-// time.
+// Of 200 wrong passwords that are sent to four nodes at once, five reach the upstream. None of 50 right
+// passwords at once is rejected, and none of 1000 that follow each other, although the fleet has at most five
+// under way at a time.
 func TestFleetCountsFailedLogins(t *testing.T) {
 	t.Parallel()
 	var attempts, underWay, mostUnderWay atomic.Int64

@@ -17,12 +17,12 @@ import (
 
 const drainLine = "Caddy shuts down: health checks get 503"
 
-// drainSite limits far above the load, and answers health checks.
+// drainSite has a limit far above the load, and answers health checks.
 const drainSite = "\trate_limit_health /live live\n\trate_limit_health /serving serving\n\trate_limit_health /ready\n" +
 	"\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit 1000000/24h\n\t\t\talgorithm fixed_window\n\t\t}\n\t}"
 
-// A node serves and counts requests while Caddy shuts down, and says so to whoever checks. It takes
-// no lease meanwhile, and returns those that it has.
+// A node serves and counts requests while Caddy shuts down, and health checks say so. The node takes no lease
+// meanwhile, and returns the leases that it has.
 func TestNodeDrains(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
@@ -131,7 +131,7 @@ func awaitHealthy(balancer, n *nodetest.Node) {
 	n.Await("requests by the load balancer", func() bool { return balancer.Metric(series) == 1 })
 }
 
-// load sends requests that no proxy repeats, until the function that it returns is called.
+// load sends requests that no proxy repeats, until end is called.
 func load(addr string, admitted, failed *atomic.Int64) (end func()) {
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 10}}
 	stop := make(chan struct{})

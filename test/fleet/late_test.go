@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// burstLimit is the limit of slowSites per day, and burstSize how many requests of a key arrive at
+// burstLimit is the limit of slowSites in requests per day. burstSize is how many requests of a key arrive at
 // a node at once.
 const burstLimit, burstSize = 20, 40
 
@@ -37,8 +37,8 @@ func slowSites(onOutage string) (site string, paths []string) {
 	return b.String(), paths
 }
 
-// burst has requests of a key arrive at all nodes at once, and returns how many were admitted, and
-// how many responses were degraded.
+// burst has requests of a key arrive at all nodes at once. It returns how many were admitted, and how many
+// responses were degraded.
 func burst(t *testing.T, nodes []*nodetest.Node, path, key string) (admitted, degradeds int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -88,8 +88,8 @@ func TestSlowRedisDecidesEverything(t *testing.T) {
 	}
 }
 
-// Redis answers later than the timeout. The nodes admit no more than the limit on top of it, and
-// nothing on top of it if on_outage is closed.
+// Redis answers later than the timeout. Without it, the nodes admit no more than the limit once more, and
+// nothing if on_outage is closed.
 func TestLateRedisExceedsByOneLimit(t *testing.T) {
 	t.Parallel()
 	for onOutage, most := range map[string]int{"local": 2 * burstLimit, "closed": burstLimit} {

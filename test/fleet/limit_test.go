@@ -22,7 +22,7 @@ func inCluster(c *redistest.Cluster, more ...string) string {
 // inMode returns the defaults block that sets a mode.
 func inMode(mode string) string { return "\ndefaults {\n\tmode " + mode + "\n}" }
 
-// algorithms has the algorithm of each zone.
+// algorithms has the algorithm of each zone by the name of the zone.
 var algorithms = map[string]string{
 	"bucket":  "token_bucket",
 	"log":     "sliding_window_log",
@@ -32,7 +32,7 @@ var algorithms = map[string]string{
 
 const limit, window = 1000, 24 * time.Hour
 
-// sites returns a handler for each algorithm, with a zone of the limit.
+// sites returns a handler for each algorithm. Each has a zone with the limit.
 func sites() string {
 	var b strings.Builder
 	for zone, algorithm := range algorithms {
@@ -51,7 +51,7 @@ func most(zone string, begin time.Time) int64 {
 	return limit
 }
 
-// Nodes in strict mode together admit as many requests as one node, not one more or less.
+// Nodes in strict mode together admit exactly as many requests as one node.
 func TestStrictNodesAdmitExactlyTheLimit(t *testing.T) {
 	for _, size := range []int{2, 10} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestStrictNodesAdmitExactlyTheLimit(t *testing.T) {
 	}
 }
 
-// Nodes with leases together never admit more requests than one node. They do not admit fewer
-// either, once unspent events have been returned.
+// Nodes with leases together never admit more requests than one node. Once unspent events have been returned,
+// they do not admit fewer, either.
 func TestLeasingNodesAdmitTheLimit(t *testing.T) {
 	for _, size := range []int{2, 10} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
@@ -122,8 +122,8 @@ func hammer(t *testing.T, nodes []*nodetest.Node, path string, requests int) int
 	return admitted.Load()
 }
 
-// Zones by user, tenant and address deny on different nodes, and nothing is taken from the others.
-// With leases, a node does not know how much the other node has left, but the same requests are
+// Zones by user, tenant and address deny requests on different nodes, and nothing is taken from the other
+// zones. With leases, a node does not know how much the other node has left, but the same requests are
 // admitted.
 func TestDeniedRequestTakesNothingFromOtherZones(t *testing.T) {
 	for _, mode := range []string{"strict", "lease"} {
@@ -159,7 +159,7 @@ func testDeniedRequest(t *testing.T, mode string) {
 		for _, item := range strings.Split(header.Get("RateLimit"), ", ") {
 			left = append(left, strings.Split(item, ";")[1])
 		}
-		return strings.Join(left, " ") // address, tenant, user
+		return strings.Join(left, " ") // of address, tenant, user
 	}
 	var returned [2]float64
 	for i, test := range []struct {
@@ -180,7 +180,7 @@ func testDeniedRequest(t *testing.T, mode string) {
 		want := strings.Fields(test.left)
 		got := strings.Fields(left(i, test.status, test.user))
 		for zone := range want {
-			if want[zone] == "*" { // denied before the zone's reply: the node tells what it knew
+			if want[zone] == "*" { // another zone denied before the reply about this one came: the node tells what it knew
 				want[zone] = got[zone]
 			}
 		}
@@ -196,7 +196,7 @@ func testDeniedRequest(t *testing.T, mode string) {
 	}
 }
 
-// Nodes share the limit of requests without a key, beside those of keys.
+// Nodes share the limit of requests without a key, besides the limits of keys.
 func TestNodesShareLimitOfRequestsWithoutKey(t *testing.T) {
 	nodes := nodetest.StartAll(t, 2, inCluster(redistest.SharedCluster(t))+inMode("strict"), `
 		rate_limit {

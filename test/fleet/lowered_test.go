@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A loweredNode sends requests of one key to a node, and counts what is admitted.
+// A loweredNode sends requests of one key to a node, and counts the admitted ones.
 type loweredNode struct {
 	*nodetest.Node
 	mu       sync.Mutex
@@ -28,7 +28,7 @@ func (n *loweredNode) send() {
 	}
 }
 
-// took returns how many were admitted since the last call.
+// took returns how many requests were admitted since the last call.
 func (n *loweredNode) took() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -59,8 +59,8 @@ func (n *loweredNode) inspect(t *testing.T) *api.InspectedCount {
 	return count
 }
 
-// TestLoweredLimitTimeline lowers a limit to a tenth while two nodes hold leases. docs/lowered-limit.md
-// has what it logs.
+// TestLoweredLimitTimeline lowers a limit to a tenth while two nodes hold leases. docs/lowered-limit.md shows
+// what the test logs.
 func TestLoweredLimitTimeline(t *testing.T) {
 	t.Parallel()
 	const after, perSecond, seconds = 600, 40, 10

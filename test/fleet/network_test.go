@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// networkSites returns a handler for each of some algorithms, modes and on_outage, with a limit of
-// burstLimit, and how many requests of a key the handlers admit at most in a window, by their paths.
+// networkSites returns handlers with a limit of burstLimit, for some algorithms, both modes and two settings
+// of on_outage. most has, by the path of each handler, how many requests of a key it may admit in a window.
 func networkSites() (site string, most map[string]int) {
 	var b strings.Builder
 	most = make(map[string]int)
@@ -29,14 +29,15 @@ func networkSites() (site string, most map[string]int) {
 	return b.String(), most
 }
 
-// The network between the nodes and Redis is bad in several ways, while bursts of requests of fresh
-// keys arrive at all nodes. They admit no more than the limit on top of it, and nothing on top of it
+// The network between the nodes and Redis is bad in several ways, while bursts of requests of fresh keys
+// arrive at all nodes. The nodes admit no more than the limit on top of the limit, and nothing on top of it
 // if on_outage is closed.
 func TestBadNetwork(t *testing.T) {
 	site, most := networkSites()
 	const anyPath = "/bucket-strict-closed"
 
-	// within returns how many responses were degraded in two bursts.
+	// within sends two bursts, checks that no more than most are admitted, and returns how many responses
+	// were degraded.
 	within := func(t *testing.T, nodes []*nodetest.Node, path, key string) int {
 		t.Helper()
 		admitted, without := burst(t, nodes, path, key)

@@ -16,8 +16,8 @@ func degraded(h http.Header) bool {
 	return h.Get("X-RateLimit-Remaining") == "-1" && h.Get("X-RateLimit-Policy") == "degraded" && h.Get("RateLimit") == ""
 }
 
-// Redis is down when the node starts, and is then started and killed twice. No request fails,
-// responses are degraded meanwhile, and the limit holds whenever Redis is up.
+// Redis is down when the node starts. It is then started and killed twice. No request fails. Responses are
+// degraded while Redis is down, and the limit holds while it is up.
 func TestRedisOutage(t *testing.T) {
 	redis := redistest.NewServer(t)
 	redis.Kill()
@@ -25,9 +25,9 @@ func TestRedisOutage(t *testing.T) {
 	if h := n.MustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
 		t.Errorf("headers without Redis = %v, want degraded ones", h)
 	}
-	for _, key := range []string{"X-Api-Key: b", "X-Api-Key: c"} { // the node knows how much of the first was used
+	for _, key := range []string{"X-Api-Key: b", "X-Api-Key: c"} { // another key each time: the node knows how much of the first was used
 		redis.Restart()
-		n.Await("decisions by Redis", func() bool { // about another key, as what is admitted meanwhile is debited
+		n.Await("decisions by Redis", func() bool { // of another key, because events that are admitted meanwhile are debited
 			_, h, err := n.Get("/", "X-Api-Key: any")
 			return err == nil && !degraded(h)
 		})
@@ -42,7 +42,7 @@ func TestRedisOutage(t *testing.T) {
 			switch {
 			case err != nil:
 				t.Fatal(err)
-			case status == 429: // the node remembers the denial, for a second
+			case status == 429: // the node remembers the denial for a second
 				return false
 			case status != 200:
 				t.Fatalf("without Redis = %d, want 200", status)
@@ -77,8 +77,8 @@ func TestRedisHangDelaysByTimeoutAtMost(t *testing.T) {
 	}
 }
 
-// The node logs in with a password from the environment, then with a wrong one. Neither is in the
-// log or in the metrics.
+// The node logs in with a password from the environment, and then with a wrong one. Neither password is in
+// the log or in the metrics.
 func TestPasswordsAreNotExposed(t *testing.T) {
 	const right, wrong = "s3cret-right", "s3cret-wrong"
 	redis := redistest.NewServer(t, "requirepass "+right)
@@ -118,9 +118,9 @@ func outageSites(limit int) string {
 	return b.String()
 }
 
-// Redis is killed under four nodes. Each zone is decided as its on_outage says: together, the nodes
-// admit no more than the limit at once where that is local. When Redis is back, what they have
-// admitted is debited, and not given again.
+// Redis is killed under four nodes, and each zone is decided as its on_outage says. Where that is local, the
+// nodes together admit no more than the limit at once. When Redis is back, it debits what they have admitted,
+// which is not admitted again.
 func TestOnOutage(t *testing.T) {
 	const size, limit = 4, 40
 	redis := redistest.NewServer(t)
@@ -167,7 +167,7 @@ func TestOnOutage(t *testing.T) {
 		if err != nil || status != 429 {
 			t.Fatalf("a key that was used up before = %d, %v, want 429", status, err)
 		}
-		return degraded(h) // else the node remembers a denial of Redis
+		return degraded(h) // otherwise the node remembers a denial of Redis
 	})
 
 	store := "redis standalone " + redis.Addr
@@ -179,10 +179,10 @@ func TestOnOutage(t *testing.T) {
 			t.Error("no event of the outage is owed")
 		}
 	}
-	redis.Restart() // it has lost all counts
+	redis.Restart() // Redis has lost all counts
 	for _, n := range nodes {
 		n.Await("the end of the outage", func() bool {
-			_, h, err := n.Get("/open", "X-Api-Key: second") // which may be used up by now
+			_, h, err := n.Get("/open", "X-Api-Key: second") // this key may be used up by now
 			return err == nil && !degraded(h)
 		})
 	}

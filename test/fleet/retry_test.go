@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A key has used its limit, and no lease is out. All nodes tell its client the same instant to come
-// again: Retry-After is never early, and from one response to the next it only falls.
+// A key has used its limit, and no lease is out. All nodes tell its client the same instant at which to come
+// again. Retry-After is never too short, and from one response to the next it only falls.
 func TestNodesTellTheSameRetryAfter(t *testing.T) {
 	const perEvent = time.Hour / 1000
 	nodes := nodetest.StartAll(t, 4, inCluster(redistest.SharedCluster(t))+"\nnodes 20", `

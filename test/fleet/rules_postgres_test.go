@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/pgtest"
 )
 
-// A node that starts without its PostgreSQL has the rules of its copy. One that has no copy has no
-// rules, and does not say that all is well until it has read some.
+// A node that starts without its PostgreSQL has the rules of its copy. A node without a copy has no rules,
+// and is not healthy until it has read some.
 func TestNodesStartWithoutPostgres(t *testing.T) {
 	server := pgtest.NewServer(t)
 	options := "rules postgres " + server.URL("postgres")

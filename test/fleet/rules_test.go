@@ -44,8 +44,8 @@ func (o *operator) change(apply func(*rules.Document), actions ...rules.Action) 
 	}
 }
 
-// A customer who is flooding a node is helped on all nodes at once, and until the second at which
-// the override ends. Reloads change nothing about that, and neither do those that fail.
+// A customer who floods a node gets an override, which helps on all nodes at once and until the second at
+// which it ends. Reloads do not change that, and neither do reloads that fail.
 func TestRulesReachAllNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := nodetest.InRedis(redis.Addr, "timeout 5s")
@@ -106,7 +106,7 @@ func TestRulesReachAllNodes(t *testing.T) {
 	}
 }
 
-// A node that starts while rules are in force has them from its first request on.
+// A node that starts while rules are in force obeys them from its first request on.
 func TestRulesAreInForceFromTheStart(t *testing.T) {
 	redis := redistest.NewServer(t)
 	newOperator(t, rulesIn(t, redis)).change(func(d *rules.Document) {
@@ -116,7 +116,7 @@ func TestRulesAreInForceFromTheStart(t *testing.T) {
 	n.MustGet(403, "/", "X-Api-Key: a")
 }
 
-// Without Redis the rules live in the files of the node, also after it was killed.
+// Without Redis, the rules are in the files of the node, and outlive a kill of the node.
 func TestRulesInStorage(t *testing.T) {
 	n := nodetest.Start(t, "rules storage", nodetest.UserSite("2/24h"))
 	if _, err := os.Stat(n.Storage + "/rate_limit"); err == nil {
@@ -131,9 +131,9 @@ func TestRulesInStorage(t *testing.T) {
 	n.MustGet(403, "/", "X-Api-Key: a")
 }
 
-// A Redis that keeps nothing loses the rules when it is restarted. The first node that starts after
-// that gives them back, with their history, from the copy in its storage. It has said before that
-// Redis may lose them.
+// A Redis that keeps nothing loses the rules when it is restarted. The first node that starts after that
+// gives them back, with their history, from the copy in its storage. The node has warned before that Redis
+// may lose them.
 func TestRulesOutliveRedisAndNodes(t *testing.T) {
 	redis := redistest.NewServer(t, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
 	options := nodetest.InRedis(redis.Addr, "timeout 5s")
@@ -157,12 +157,12 @@ func TestRulesOutliveRedisAndNodes(t *testing.T) {
 		return strings.Contains(string(text), `"version":1,`) && strings.Contains(string(text), `"version":2,`)
 	})
 	n.Kill()
-	if err := o.w.Close(); err != nil { // it knows the rules, too
+	if err := o.w.Close(); err != nil { // the operator's watcher knows the rules, too
 		t.Fatal(err)
 	}
 	redis.Kill()
 	n.Restart()
-	n.AwaitStatus(403, "a") // from the copy, while Redis does not answer
+	n.AwaitStatus(403, "a") // by the copy, while Redis does not answer
 	redis.Restart()
 	store := rulesIn(t, redis)
 	n.Await("the rules in Redis", func() bool {
@@ -178,8 +178,8 @@ func TestRulesOutliveRedisAndNodes(t *testing.T) {
 	}
 }
 
-// A node that knows older rules with higher numbers follows those that operators have made anew in
-// an empty Redis.
+// A node that knows older rules with higher numbers follows the rules that operators have made anew in an
+// empty Redis.
 func TestRulesMadeAnewStay(t *testing.T) {
 	redis := redistest.NewServer(t, "appendonly yes")
 	options := nodetest.InRedis(redis.Addr, "timeout 5s")
@@ -213,7 +213,7 @@ func TestRulesMadeAnewStay(t *testing.T) {
 	}
 }
 
-// A reset at one node ends the denials that the others repeat by themselves.
+// A reset at one node ends the denials that the other nodes repeat by themselves.
 func TestResetReachesAllNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
 	nodes := nodetest.StartAll(t, 2, nodetest.InRedis(redis.Addr, "timeout 5s"), nodetest.UserSite("2/24h"))

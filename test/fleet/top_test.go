@@ -30,8 +30,8 @@ type topAnswer struct {
 	}
 }
 
-// top returns the keys that a node or the fleet lists, each with " rejected" if any of it was, and
-// the name of the node.
+// top returns the keys that a node or the fleet lists, each with " rejected" if any of its requests was
+// rejected. The answer has the name of the node.
 func top(t *testing.T, n *nodetest.Node, query string) (keys []string, answer topAnswer) {
 	t.Helper()
 	ask(t, n, "zones/user/top"+query, &answer)
@@ -44,7 +44,7 @@ func top(t *testing.T, n *nodetest.Node, query string) (keys []string, answer to
 	return keys, answer
 }
 
-// Each node lists the keys that it has served itself. Asked for those of the fleet, it adds up what
+// Each node lists the keys that it has served itself. Asked for the keys of the fleet, a node adds up what
 // all nodes list, so that a key which is spread over them comes first.
 func TestTopOfNodes(t *testing.T) {
 	redis := redistest.NewServer(t)

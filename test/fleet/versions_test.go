@@ -9,10 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Two nodes are upgraded one after the other to a version that stores counts in another way. Both
-// versions keep the limit with the same Redis, each with counts of its own, and neither misreads
-// those of the other. The rules are those of both. The nodes say what differs, until all are
-// upgraded.
+// Two nodes are upgraded one after the other to a version that stores counts in another format. Both versions
+// keep the limit with the same Redis, each with counts of its own, and neither misreads the counts of the
+// other. Both follow the same rules. The nodes say what differs, until all are upgraded.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()
 	newer, err := nodetest.BuildWith(t.TempDir(), "-ldflags", "-X github.com/fleetlimit/fleetlimit/internal/gateway.countFormat=next")

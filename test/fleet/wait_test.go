@@ -26,8 +26,8 @@ var (
 // inMemory is a global option without Redis.
 const inMemory = "defaults {\n\theaders all\n}"
 
-// TestWait sends 120 requests a second to a limit of 100, on one node in memory and on two that share
-// a Redis. The requests that wait begin one after the other, each in a slot of the bucket.
+// TestWait sends 120 requests a second to a limit of 100, on one node in memory and on two nodes that share a
+// Redis. The requests that wait begin one after the other, each in a slot of the bucket.
 func TestWait(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -98,8 +98,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// checkSlots checks that at most 100 requests began in a second, and logs how long after its slot each
-// began, as seen by the upstream.
+// checkSlots checks that at most 100 requests began in a second. It logs how long after its slot each request
+// began, as the upstream has seen it.
 func checkSlots(t *testing.T, began []time.Time) {
 	t.Helper()
 	slices.SortFunc(began, time.Time.Compare)
@@ -116,7 +116,7 @@ func checkSlots(t *testing.T, began []time.Time) {
 }
 
 // TestWaiters has many requests wait, reloads the configuration, and has half of the clients leave. The
-// others get their turn.
+// requests of the other clients get their turn.
 func TestWaiters(t *testing.T) {
 	t.Parallel()
 	node := nodetest.Start(t, inMemory, waitersSite("first"))
@@ -133,7 +133,7 @@ func TestWaiters(t *testing.T) {
 					return
 				}
 				conns[i] = conn
-				// Keys with 250 requests each, in two zones.
+				// Each key has 250 requests, in two zones.
 				_, _ = fmt.Fprintf(conn, "GET /%d HTTP/1.1\r\nHost: a\r\nX-User: %d\r\nConnection: close\r\n\r\n", i%2, i/250)
 			}
 		})
@@ -161,7 +161,7 @@ func TestWaiters(t *testing.T) {
 	answered := 0
 	for i, conn := range conns {
 		if i < len(conns)/2 || i%250 >= 10 {
-			continue // it has left, or has its turn much later
+			continue // the client has left, or its request has its turn much later
 		}
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		if answer, _ := io.ReadAll(conn); strings.HasPrefix(string(answer), "HTTP/1.1 200") {
@@ -179,7 +179,7 @@ func waitersSite(configuration string) string {
 	return "header X-Configuration " + configuration + "\nrate_limit {\n" + zone("a", "/0") + zone("b", "/1") + "}\n"
 }
 
-// residentMB returns how much memory a node has.
+// residentMB returns the resident memory of a node in MB.
 func residentMB(t *testing.T, n *nodetest.Node) (mb int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))

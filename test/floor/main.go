@@ -42,8 +42,8 @@ func (floor) ServeHTTP(w http.ResponseWriter, _ *http.Request, _ caddyhttp.Handl
 	return nil
 }
 
-// headers and body are those of a key whose limit of one request a day is spent, with the default
-// options.
+// headers and body are those of a rejection in the default settings, for a key that has spent its limit of
+// one request a day.
 var (
 	headers = []struct {
 		name   string

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
-// TestStalledClientsAreCut has a body that comes too slowly, and streams of HTTP/2 whose responses
+// TestStalledClientsAreCut has a request whose body comes too slowly, and streams of HTTP/2 whose responses
 // nobody reads. All are ended, and counted.
 func TestStalledClientsAreCut(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestStalledClientsAreCut(t *testing.T) {
 				_, _ = w.Write(large)
 			})
 			slow := opened(t, n, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"+string(large[:70_000]))
-			readNothing(t, n, 9) // its share of the twenty, beside the body
+			readNothing(t, n, 9) // the address's share of the twenty, less the request with the body
 			answer, err := http.ReadResponse(bufio.NewReader(slow), nil)
 			if err != nil || answer.StatusCode != http.StatusRequestTimeout {
 				t.Errorf("a body that stalls is answered with %v, %v, want 408", answer, err)

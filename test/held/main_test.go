@@ -1,5 +1,5 @@
-// Package held tests for how long requests hold their places, by clients that are slow or silent. Its
-// tests last longer than a client may stall, and run at a time.
+// Package held tests for how long requests hold their places if their clients are slow or silent. Its tests
+// last longer than a client may stall, and run at the same time.
 package held
 
 import (
@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { nodetest.Main(m) }
 
-// options are those of a node that takes HTTP/2 without TLS, too: they end the block of rate_limit, and
-// begin another one.
+// options are the options of a node that speaks HTTP/2 without TLS, too: they end the block of rate_limit,
+// and begin another block.
 const options = "defaults {\n\theaders all\n}\n}\nservers {\n\tprotocols h1 h2c"
 
 // nodeBefore starts a node with a zone z before an upstream.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestSlowClientsAreNotCut has clients that are slow or silent for longer than a stall may last: an
+// TestSlowClientsAreNotCut has clients that are slow or silent for longer than a client may stall: in an
 // upload, a download, a stream of events and an upgraded connection. The upstream takes its time, too.
 func TestSlowClientsAreNotCut(t *testing.T) {
 	const lasts, size = 34, 340_000 // seconds, bytes
@@ -78,7 +78,7 @@ func TestSlowClientsAreNotCut(t *testing.T) {
 	all.Wait()
 }
 
-// A slowReader has some bytes each second.
+// A slowReader returns some bytes each second.
 type slowReader struct{ left, each int }
 
 func (r *slowReader) Read(p []byte) (int, error) {
@@ -91,7 +91,7 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A throttled reader reads at most a number of bytes each second.
+// A throttled reads at most a number of bytes each second.
 type throttled struct {
 	io.Reader
 	each int

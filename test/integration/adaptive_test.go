@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestAdaptive has as many requests in flight as a zone admits, one of which sends a body. Others are
-// answered with 503 meanwhile.
+// TestAdaptive has as many requests in flight as a zone admits, one of them with a body. Other requests get
+// 503 meanwhile.
 func TestAdaptive(t *testing.T) {
 	release := make(chan struct{})
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {

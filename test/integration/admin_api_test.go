@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// admin sends a request to the admin API. Headers are written as "Name: value". A body is JSON
-// unless they say otherwise.
+// admin sends a request to the admin API. Headers are written as "Name: value". A body is JSON unless a
+// header says otherwise.
 func (g *gateway) admin(method, path, body string, headers ...string) *reply {
 	g.t.Helper()
 	g.awaitAdmin()
@@ -109,7 +109,7 @@ func TestReadyInMemory(t *testing.T) {
 	}
 }
 
-// The admin API and a site tell while a primary is gone, without secrets. Live stays ok.
+// While a primary is gone, the admin API and a site say so, without secrets. The probe live stays ok.
 func TestReadyFollowsRedis(t *testing.T) {
 	const password = "s3cret"
 	redis := redistest.NewServer(t, "requirepass "+password)
@@ -139,7 +139,7 @@ func TestReadyFollowsRedis(t *testing.T) {
 	check("ready again", 200, `{"status":"ok"`, `"breaker":"closed"`)
 }
 
-// No primary is known as long as no node of the cluster answers.
+// No primary is known while no node of the cluster answers.
 func TestNotReadyWithoutPrimary(t *testing.T) {
 	g := serveWith(t, "rate_limit {\nredis cluster {\naddress "+redistest.FreeAddr()+"\n}\n}", zoneSite("limit 5/1h"))
 	g.admin("GET", "/rate_limit/health/ready", "").is(503).says(`"error":"no primary is known","primaries":[]`)
@@ -180,21 +180,21 @@ func TestEmergency(t *testing.T) {
 	for _, address := range []string{"192.0.2.1", "2001:db8::1"} {
 		g.get("/", from(address)).is(200)
 		g.get("/", from(address)).is(200)
-		g.get("/", alice, from(address)).rejected() // though allow_key has her
+		g.get("/", alice, from(address)).rejected() // although allow_key allows her
 		r := g.get("/", from(address)).rejected().has("Content-Type", "application/json").
 			says(`"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 2 requests per hour exceeded"`, `"zone":"(emergency)"`)
 		if s := r.retryAfter(); s < 1700 || s > 1800 {
 			t.Errorf("Retry-After = %d, want 1800", s)
 		}
 	}
-	g.get("/", from("2001:db8::2")).rejected() // the same /64
+	g.get("/", from("2001:db8::2")).rejected() // an address of the same /64
 	g.get("/", from("2001:db8:0:1::1")).is(200)
 	for range 5 {
 		g.get("/", from("198.51.100.1")).is(200)
 		g.get("/", from("203.0.113.7")).is(403)
 	}
 
-	// It survives a reload with its counts, and a new limit applies to them.
+	// Emergency mode survives a reload with its counts, and a new limit applies to them.
 	g.reload(zoneSite("limit 50/1h"))
 	g.get("/", from("192.0.2.1")).rejected()
 	g.admin("POST", "/rate_limit/emergency", `{"limit": "4/1h", "expires_in": "1h"}`).is(200).says(`"limit":"4/1h"`)
@@ -278,7 +278,7 @@ func TestEmergencyEvents(t *testing.T) {
 	check("off")
 }
 
-// It ends by itself, and not before.
+// Emergency mode ends by itself, and not before its time.
 func TestEmergencyExpires(t *testing.T) {
 	g := serve(t, zoneSite("limit 1000000/1h"))
 	begin := time.Now()
@@ -332,7 +332,7 @@ func TestEmergencyRefuses(t *testing.T) {
 	g.emergency(`{}`).says(`"limit":"10/1s"`)
 }
 
-// Pages of other origins, and names that were rebound to this address, cannot switch it.
+// Pages of other origins, and names that were rebound to this address, cannot switch emergency mode.
 func TestBrowsersCannotSwitchEmergency(t *testing.T) {
 	g := serve(t, zoneSite("limit 5/1h"))
 	for _, headers := range [][]string{
@@ -360,7 +360,7 @@ func TestBrowsersCannotSwitchEmergency(t *testing.T) {
 	g.admin("GET", "/rate_limit/emergency", "", "Origin: http://"+adminAddr).is(200).says(`"active":true`)
 }
 
-// A configuration that fails to load replaces the admin API. It still serves this process.
+// A configuration that fails to load replaces the admin API, which still serves this process.
 func TestAdminAPIAfterFailedReload(t *testing.T) {
 	g := serve(t, zoneSite("limit 100/1h"))
 	g.emergency(startEmergency)

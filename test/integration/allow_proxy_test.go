@@ -14,15 +14,15 @@ const (
 		"unless the proxy removes it: use trusted_proxies_strict in the global option servers"
 )
 
-// TestAllowThatCoversAProxy sends what a private load balancer forwards for clients of the
-// Internet, to a Caddy that does not know the load balancer.
+// TestAllowThatCoversAProxy sends requests that a private load balancer forwards for clients of the Internet,
+// to a Caddy that does not trust the load balancer.
 func TestAllowThatCoversAProxy(t *testing.T) {
 	const exempt = "caddy_rate_limit_exempt_proxies_total"
 	g := newGateway(t)
 	config := strings.Replace(g.caddyfile("", allowedPrivate), "trusted_proxies static 127.0.0.0/8", "", 1)
 	g.mustLoad(config)
 	before := g.metric(exempt)
-	g.get("/").is(200) // no proxy
+	g.get("/").is(200) // a request without a proxy
 	if got := g.logged(proxyIsExempt); len(got) != 0 {
 		t.Errorf("without a proxy, the log has %v", got)
 	}
@@ -45,7 +45,7 @@ func TestAllowThatCoversAProxy(t *testing.T) {
 	}
 }
 
-// TestUntrustedProxy sends what a private load balancer forwards, to a Caddy that does not know it
+// TestUntrustedProxy sends requests that a private load balancer forwards, to a Caddy that does not trust it
 // and counts by address.
 func TestUntrustedProxy(t *testing.T) {
 	const (
@@ -78,8 +78,8 @@ func TestUntrustedProxy(t *testing.T) {
 	}
 }
 
-// TestProxyWhoseClientsAreUnknown sends what proxies forward that are trusted, but name no client that
-// Caddy reads, and what an edge of a CDN with a public address forwards. Each has a text of its own.
+// TestProxyWhoseClientsAreUnknown sends requests of proxies that are trusted but name no client that Caddy
+// reads, and of an edge of a CDN with a public address. The warning about each has a text of its own.
 func TestProxyWhoseClientsAreUnknown(t *testing.T) {
 	const site = "rate_limit {\nzone address {\nkey {client_ip}\nlimit 100/1h\n}\n}\nrespond ok"
 	for name, test := range map[string]struct {
@@ -104,8 +104,8 @@ func TestProxyWhoseClientsAreUnknown(t *testing.T) {
 	}
 }
 
-// TestAllowThatClientsCanWrite checks that a configuration in which clients can write an allowed
-// address is warned about when it starts, and that one in which they cannot is not.
+// TestAllowThatClientsCanWrite loads a configuration in which clients can write an allowed address, which
+// causes a warning at the start, and one in which they cannot, which does not.
 func TestAllowThatClientsCanWrite(t *testing.T) {
 	g := newGateway(t)
 	loose := g.caddyfile("", allowedPrivate)
@@ -115,7 +115,7 @@ func TestAllowThatClientsCanWrite(t *testing.T) {
 	}
 	g.get("/", "X-Forwarded-For: 203.0.113.7").is(200)
 	g.get("/", "X-Forwarded-For: 203.0.113.7").is(429)
-	g.get("/", "X-Forwarded-For: 10.9.9.9, 203.0.113.7").is(200) // what the warning is about
+	g.get("/", "X-Forwarded-For: 10.9.9.9, 203.0.113.7").is(200) // this is what the warning is about
 
 	const trusted = "trusted_proxies static 127.0.0.0/8"
 	for _, safe := range []string{
@@ -132,8 +132,8 @@ func TestAllowThatClientsCanWrite(t *testing.T) {
 	g.get("/", "X-Forwarded-For: 10.9.9.9, 203.0.113.7").is(429)
 }
 
-// TestProxyProtocol checks that {client_ip} and allow have the address that a load balancer sends
-// by the PROXY protocol, in the configuration that docs/recipes.md has.
+// TestProxyProtocol checks that {client_ip} and allow read the address that a load balancer sends by the
+// PROXY protocol, in the configuration of docs/recipes.md.
 func TestProxyProtocol(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(strings.Replace(g.caddyfile("", allowedPrivate), "trusted_proxies static 127.0.0.0/8",

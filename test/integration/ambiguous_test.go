@@ -7,8 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestAmbiguousRequestsAreExplained sends a key, a tier and a cost twice, and neither a key nor its
-// substitute. The client and all that operators see say what is wrong, in each style of reject.
+// TestAmbiguousRequestsAreExplained sends requests with two keys, two tiers or two costs, and one with
+// neither a key nor its substitute. The response, and everything that operators see, says what is wrong, in
+// each style of reject.
 func TestAmbiguousRequestsAreExplained(t *testing.T) {
 	const zone = `
 		log
@@ -65,7 +66,7 @@ func TestAmbiguousRequestsAreExplained(t *testing.T) {
 			}
 			redistest.Eventually(t, "the access log", func() bool { return len(g.logged("handled request")) == len(cases) })
 			for i, line := range g.logged("handled request") {
-				delete(line["rate_limit"].(map[string]any), "key_hash") // of an ambiguous tier or cost
+				delete(line["rate_limit"].(map[string]any), "key_hash") // only requests with an ambiguous tier or cost have a key
 				want := fmt.Sprintf("map[decision:denied source:%s zone:plain]", cases[i].reason)
 				if got := fmt.Sprint(line["rate_limit"]); got != want {
 					t.Errorf("line %d of the access log has %s, want %s", i, got, want)

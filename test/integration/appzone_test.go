@@ -12,8 +12,8 @@ import (
 // sharedUserZone is a global option with a zone that sites use.
 const sharedUserZone = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 10/1h\n}\n}"
 
-// patch replaces one value of the running configuration, and then moves the sites to new addresses:
-// at the old ones, requests may still reach the servers of the old configuration.
+// patch replaces one value of the running configuration, and then moves the sites to new addresses, because
+// requests to the old addresses may still reach the servers of the old configuration.
 func (g *gateway) patch(path, value string) error {
 	g.t.Helper()
 	if err := g.sendPatch(path, value); err != nil {
@@ -80,7 +80,7 @@ func TestPatchChangesZoneOfAllSites(t *testing.T) {
 	g.requestAt(g.second, "GET", "/", alice).rejected()
 }
 
-// The matchers of a site come in place of those of the zone.
+// The matchers of a site replace those of the zone.
 func TestSitesSelectRequestsOfSharedZone(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(g.caddyfile(strings.Replace(sharedUserZone, "key", "match {\nmethod GET\n}\nkey", 1),

@@ -10,8 +10,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// testToken authenticates as plugins for JWT do: it takes the user and the plan out of
-// `Authorization: Bearer <user>.<plan>`.
+// testToken authenticates as plugins for JWT do: it takes the user and the plan from `Authorization: Bearer
+// <user>.<plan>`.
 type testToken struct{}
 
 func init() {
@@ -38,8 +38,8 @@ func (testToken) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	return next.ServeHTTP(w, r)
 }
 
-// authServer starts a server for forward_auth, which knows the users of `Authorization: Bearer
-// <user>`. It sends the plan only of those who have one.
+// authServer starts a server for forward_auth, which knows the users of `Authorization: Bearer <user>`. It
+// sends the plan of users who have one.
 func authServer(t *testing.T) string {
 	return upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		user, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -133,7 +133,7 @@ func TestZoneBehindAuthentication(t *testing.T) {
 	}
 }
 
-// Before authentication the user is missing, so all requests count by address.
+// Before authentication, the user is missing, so all requests count by address.
 func TestZoneBeforeAuthentication(t *testing.T) {
 	for _, a := range authentications(t) {
 		t.Run(a.name, func(t *testing.T) {
@@ -158,7 +158,8 @@ func TestForgedHeadersBeforeAuthentication(t *testing.T) {
 	g.reportsOrder(a.placeholder, 10)
 }
 
-// A placeholder of the tier is read too early, too, beside keys whose tier the configuration says.
+// A placeholder of the tier that is read too early is reported, too, even if the configuration says the tier
+// of some keys.
 func TestTierBeforeAuthentication(t *testing.T) {
 	g := serve(t, "rate_limit {\nzone user {\nkey {client_ip}\nlimit 9/1h\ntier {http.auth.user.plan} {\npro 3/1h\nkeys 192.0.2.* pro\n}\n}\n}\n"+
 		"test_token\nrespond hello")
@@ -176,8 +177,8 @@ func TestSitesBeforeAuthentication(t *testing.T) {
 	g.reportsOrder(a.placeholder, 2)
 }
 
-// reportsOrder checks that one error names the placeholder that the zone user reads too early, and
-// that the metric counts the requests.
+// reportsOrder checks that one error names the placeholder that the zone user reads too early, and that the
+// metric counts the requests.
 func (g *gateway) reportsOrder(placeholder string, requests float64) {
 	g.t.Helper()
 	lines := g.logged("before authentication")
@@ -190,8 +191,7 @@ func (g *gateway) reportsOrder(placeholder string, requests float64) {
 	}
 }
 
-// Both directives stand in one site: addresses are limited before the password is checked, users
-// after it.
+// A site has both directives: addresses are limited before the password is checked, and users after that.
 func TestZonesOnBothSidesOfAuthentication(t *testing.T) {
 	a := authentications(t)[1]
 	g := serve(t, `rate_limit {
@@ -207,13 +207,13 @@ func TestZonesOnBothSidesOfAuthentication(t *testing.T) {
 		t.Errorf("RateLimit = %+v, want address r=3, user r=1", got)
 	}
 	g.get("/", a.alice).admitted(0)
-	g.get("/", a.alice).rejected() // which is not charged to the address
+	g.get("/", a.alice).rejected() // this request is not charged to the address
 	g.get("/").is(401)
 	g.get("/").is(401)
 	g.get("/").rejected()
 }
 
-// Sites change the headers of keys for their upstreams. That is no authentication.
+// Sites change the headers of keys for their upstreams. Such a change is no authentication.
 func TestChangedHeadersWithoutAuthentication(t *testing.T) {
 	addr := upstream(t, func(http.ResponseWriter, *http.Request) {})
 	const zone = `rate_limit {

@@ -90,7 +90,7 @@ func TestBuiltCaddy(t *testing.T) {
 	}
 }
 
-// build builds Caddy in a directory of its own: home has one that is called caddy, with its data.
+// build builds Caddy in a directory of its own, because home has a directory called caddy, with Caddy's data.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp(home, "bin")
 	if err != nil {

@@ -36,8 +36,8 @@ func (*subscriber) Handle(_ context.Context, e caddy.Event) error {
 
 var _ caddyevents.Handler = (*subscriber)(nil)
 
-// A Redis is killed and started again, with a reload in between that fails. Each state of its
-// breaker is one event and one line of the log.
+// A Redis is killed and started again. In between, a reload fails. Each state of the breaker is one event and
+// one line of the log.
 func TestBreakerEvents(t *testing.T) {
 	redis := redistest.NewServer(t)
 	const site = "rate_limit {\n\tzone a {\n\t\tkey {client_ip}\n\t\tlimit 5/1m\n\t}\n}\nrespond ok"

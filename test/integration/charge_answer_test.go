@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestChargeOfAnswer charges only what an upstream has answered to the client: not what another one
-// has answered before, nor what a handler has written in its place.
+// TestChargeOfAnswer charges only what an upstream has answered to the client, but neither what another
+// upstream has answered before, nor what a handler has written in place of the answer.
 func TestChargeOfAnswer(t *testing.T) {
 	addr := upstream(t, model)
 	auth := func(path string) string { return "forward_auth " + addr + " {\nuri " + path + "\n}\n" }
@@ -63,7 +63,7 @@ func TestChargeOfAnswer(t *testing.T) {
 				errors = "\nhandle_errors" + errors
 			}
 			g := serve(t, "route {\n"+charging(charge, site)+"\n}"+errors)
-			if reply, err := g.client.Get("http://" + g.addr + tc.path); err == nil { // or what is intercepted has another length
+			if reply, err := g.client.Get("http://" + g.addr + tc.path); err == nil { // it fails if the response that replaces another one has another length
 				_, _ = io.Copy(io.Discard, reply.Body)
 				_ = reply.Body.Close()
 			}
@@ -74,8 +74,8 @@ func TestChargeOfAnswer(t *testing.T) {
 	}
 }
 
-// TestStrangersUseNoTokens lets many requests fail at the authentication. After that, all tokens of
-// the key are left.
+// TestStrangersUseNoTokens sends many requests that fail at the authentication. After that, all tokens of the
+// key are left.
 func TestStrangersUseNoTokens(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/check" && r.Header.Get("Authorization") != "good" {
@@ -92,8 +92,8 @@ func TestStrangersUseNoTokens(t *testing.T) {
 	}
 }
 
-// TestChargeOfClientThatLeavesEarly charges the reservation if the client hangs up while a model
-// works that another one stands in for: what the other one has answered does not matter.
+// TestChargeOfClientThatLeavesEarly has a client hang up while a second model works, which stands in for the
+// first one. The client is charged its reservation: what the first model has answered does not matter.
 func TestChargeOfClientThatLeavesEarly(t *testing.T) {
 	asked, gone := make(chan struct{}), make(chan struct{})
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {

@@ -18,8 +18,8 @@ import (
 
 var cutStreams = flag.Int("streams", 500, "how many streams TestCutStreams cuts")
 
-// TestCutStreams cuts streams of 40 events at a random byte. Each is charged its reservation, or a
-// token for three bytes of what it has got. No reservation stays open, and nothing stays behind.
+// TestCutStreams cuts streams of 40 events at a random byte. Each request is charged its reservation, or a
+// token for three bytes of what the client has got. No reservation stays open, and no goroutine stays behind.
 func TestCutStreams(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -106,7 +106,7 @@ func TestChargeOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestChargeDelaysNothing gets each event of a stream before the upstream sends the next one.
+// TestChargeDelaysNothing has a client get each event of a stream before the upstream sends the next one.
 func TestChargeDelaysNothing(t *testing.T) {
 	next := make(chan bool)
 	addr := upstream(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// finished are the responses of models, with what clients take for their end.
+// finished are responses of models, with the text that clients take for the end.
 var finished = []struct{ path, contentType, body, end string }{
 	{"/document", "application/json", `{"choices":[{"message":{"content":"` + strings.Repeat("words ", 2000) + `"}}],"usage":{"total_tokens":9}}`, ":9}}"},
 	{"/typed", "application/vnd.model+json", `{"output":[],"usage":{"total_tokens":9}}`, ":9}}"},
@@ -27,8 +27,8 @@ var finished = []struct{ path, contentType, body, end string }{
 		"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"total_tokens\":9}}}\n\n", "\"total_tokens\":9}}}"},
 }
 
-// finishing answers with one of the finished responses. It sends the end of the response some time
-// after the end of its text, as upstreams do that write a log in between.
+// finishing answers with one of the finished responses. It ends the response some time after the end of the
+// text, as an upstream does that writes a log in between.
 func finishing(w http.ResponseWriter, r *http.Request) {
 	for _, f := range finished {
 		if !strings.HasPrefix(r.URL.Path, f.path) {
@@ -49,8 +49,8 @@ func finishing(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestChargeOfFinishedResponses has clients leave as soon as they have the end of a response. Each is
-// charged what the usage object says, and none its reservation.
+// TestChargeOfFinishedResponses has clients leave as soon as they have the end of a response. Each request is
+// charged what the usage object says, and not its reservation.
 func TestChargeOfFinishedResponses(t *testing.T) {
 	const rounds = 10
 	addr := upstream(t, finishing)
@@ -62,7 +62,7 @@ func TestChargeOfFinishedResponses(t *testing.T) {
 				func() { g.takeUntil("GET "+f.path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", f.end) },
 				func() { g.takeUntil("GET "+f.path+" HTTP/1.1\r\nHost: a\r\n\r\n", f.end) },
 				func() { g.takeUntil("GET "+f.path+"/length HTTP/1.1\r\nHost: a\r\n\r\n", f.end) },
-				func() { g.takeBytes(f.path, strings.Index(f.body, f.end)+len(f.end), false) }, // by HTTP/2, and a reset
+				func() { g.takeBytes(f.path, strings.Index(f.body, f.end)+len(f.end), false) }, // over HTTP/2, with a reset
 				func() { g.takeBytes(f.path, 100, true) },
 			}
 			before, _ := g.charges()

@@ -33,7 +33,7 @@ func oddModel(w http.ResponseWriter, r *http.Request) {
 		h.Set("Link", "</style.css>; rel=preload")
 		w.WriteHeader(http.StatusEarlyHints)
 		answer("application/json", usage)
-	case "/text": // such as the transcript of what a client has recorded
+	case "/text": // such as the transcript of a client's recording
 		answer("text/plain", usage)
 	case "/html":
 		answer("text/html; charset=utf-8", usage)
@@ -93,7 +93,7 @@ func oddModel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestChargeOfOddResponses charges responses that are not as most are.
+// TestChargeOfOddResponses charges requests for unusual responses.
 func TestChargeOfOddResponses(t *testing.T) {
 	addr := upstream(t, oddModel)
 	const header, usage = "{http.response.header.X-Tokens} reserve 10", "usage reserve 10"

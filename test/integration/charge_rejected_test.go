@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRejectionsOfCharges rejects requests in zones with charges. The rejections name the unit of the
-// limit, and say what the request reserves, and why.
+// TestRejectionsOfCharges rejects requests in zones with charges. The rejections name the unit of the limit,
+// and say how much the request reserves, and why.
 func TestRejectionsOfCharges(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		n := r.URL.Query().Get("tokens")

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// charging returns a site whose zone reserves 10 of 1000 and charges by a source, in front of more
-// directives.
+// charging returns a site with more directives behind a zone that reserves 10 of 1000 and charges by a
+// source.
 func charging(charge, directives string) string {
 	return fmt.Sprintf(`
 	rate_limit {
@@ -100,7 +100,7 @@ func model(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// charges returns what the zone has charged, once no response is under way.
+// charges returns what the zone has charged, as soon as no response is under way.
 func (g *gateway) charges() (events float64, outcomes string) {
 	g.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); g.metric(`caddy_rate_limit_charges_open{zone="z"}`) != 0; {
@@ -116,7 +116,7 @@ func (g *gateway) charges() (events float64, outcomes string) {
 	return g.metric(`caddy_rate_limit_charge_events_total{kind="charged",zone="z"}`), strings.TrimSpace(outcomes)
 }
 
-// TestCharge charges what the response says, however it ends, and what the zone counts is the same.
+// TestCharge charges what the response says, however the response ends. The zone counts as many events.
 func TestCharge(t *testing.T) {
 	addr := upstream(t, model)
 	const header, usage = "{http.response.header.X-Tokens} reserve 10", "usage reserve 10"
@@ -183,8 +183,8 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// TestChargeOfClientThatLeaves charges a client that leaves its reservation, or an event for each
-// that was streamed, but nothing if the request has not gone upstream.
+// TestChargeOfClientThatLeaves charges a client that leaves its reservation, or an event for each that was
+// streamed. It charges nothing if the request has not gone upstream.
 func TestChargeOfClientThatLeaves(t *testing.T) {
 	events, gone := make(chan int), make(chan struct{}, 1)
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -224,7 +224,8 @@ func TestChargeOfClientThatLeaves(t *testing.T) {
 	}
 }
 
-// TestChargeIsPaid lets a stream of 1000 pass whose reservation is 10. After it, nothing passes.
+// TestChargeIsPaid lets a request with a reservation of 10 pass, whose response costs 5000. After it, no
+// request passes.
 func TestChargeIsPaid(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Tokens", "5000") })
 	g := serve(t, charging("{http.response.header.X-Tokens} reserve 10", "reverse_proxy "+addr))
@@ -237,7 +238,7 @@ func TestChargeIsPaid(t *testing.T) {
 	}
 }
 
-// TestExplainCharge says what a request would reserve, and what decides its cost.
+// TestExplainCharge explains what a request would reserve, and what decides its cost.
 func TestExplainCharge(t *testing.T) {
 	g := serve(t, charging("usage reserve 10 refund_on 503", "respond ok"))
 	x := g.explain("GET", "/", nil)
@@ -247,7 +248,7 @@ func TestExplainCharge(t *testing.T) {
 	}
 }
 
-// TestChargeAfterAuthentication does not take the request of forward_auth for that to the upstream.
+// TestChargeAfterAuthentication does not mistake the request of forward_auth for the request to the upstream.
 func TestChargeAfterAuthentication(t *testing.T) {
 	addr := upstream(t, model)
 	site := strings.Replace(charging("usage reserve 10", ""), "rate_limit", "rate_limit_authenticated", 1)

@@ -22,9 +22,9 @@ func serveHTTP2(t *testing.T, site string) *gateway {
 	return g
 }
 
-// takeBytes requests a path over HTTP/2 with a flow-control window of the given number of bytes. If moves
-// is set, it opens the window again until it has the whole body. Else it resets the stream as soon as the
-// window is full.
+// takeBytes requests a path over HTTP/2 with a flow-control window of so many bytes. If moves is true, it
+// opens the window again until it has the whole body. Otherwise it resets the stream as soon as the window is
+// full.
 func (g *gateway) takeBytes(path string, window int, moves bool) (body []byte) {
 	g.t.Helper()
 	conn := g.opened(http2.ClientPreface)
@@ -58,7 +58,7 @@ func (g *gateway) takeBytes(path string, window int, moves bool) (body []byte) {
 		case len(body) == window:
 			_ = framer.WriteRSTStream(1, http2.ErrCodeCancel)
 			_ = framer.WritePing(false, [8]byte{})
-			for { // until the server has read all
+			for { // until the server has read everything
 				if frame, err := framer.ReadFrame(); err != nil {
 					return body
 				} else if ping, ok := frame.(*http2.PingFrame); ok && ping.IsAck() {
@@ -69,15 +69,15 @@ func (g *gateway) takeBytes(path string, window int, moves bool) (body []byte) {
 	}
 }
 
-// expensive are responses with 30,000 bytes of content, by path, with a pattern for their usage.
+// expensive are responses with 30,000 bytes of content, by path, with a verb for the tokens in their usage.
 var expensive = map[string]struct{ contentType, body string }{
 	"/document": {"application/json", `{"choices":[{"message":{"content":"` + strings.Repeat("words", 6000) + `"}}],"usage":{"total_tokens":%d}}`},
 	"/stream": {"text/event-stream", strings.Repeat("data: {\"choices\":[{\"delta\":{\"content\":\""+strings.Repeat("words", 20)+"\"}}]}\n\n", 300) +
 		"data: {\"choices\":[],\"usage\":{\"total_tokens\":%d}}\n\ndata: [DONE]\n\n"},
 }
 
-// TestChargeOfWithheldWindow has cheap requests train `auto`. Then clients of HTTP/2 take all of the
-// content of an expensive response, and reset before its usage comes.
+// TestChargeOfWithheldWindow has cheap requests train `auto`. Then clients of HTTP/2 take all of the content
+// of an expensive response, and reset the stream before its usage comes.
 func TestChargeOfWithheldWindow(t *testing.T) {
 	const content, tokens = 30_000, 12_000
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {

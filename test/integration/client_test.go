@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// A patientTransport repeats requests whose connection ended before the first byte of a response.
-// On a reload, Caddy shuts down its old servers. net/http then drops their new connections without
-// reading a request, and the kernel drops those that still wait for the old socket. No handler has
-// seen such a request, so clients may repeat it.
+// A patientTransport repeats a request whose connection has ended before the first byte of a response. On a
+// reload, Caddy shuts down its old servers. net/http then drops new connections to them without reading a
+// request, and the kernel drops connections that still wait for the old socket. No handler has seen such a
+// request, so clients may repeat it.
 type patientTransport struct {
 	http.Transport
 	repeated atomic.Int64 // the number of repeated requests

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// The commands of operators and of monitoring, while Redis answers, fails, and while there is no
+// The commands of operators and of monitoring run while Redis answers, while it fails, and while there is no
 // Caddy.
 func TestCommandsInOutage(t *testing.T) {
 	redis := redistest.NewServer(t)
@@ -56,7 +56,7 @@ func TestCommandsInOutage(t *testing.T) {
 	check("caddy rate-limit health now", 2, "the number of arguments is 1")
 }
 
-// All Sentinels die, while the primary that they named answers.
+// All Sentinels die, but the primary that they named answers.
 func TestDeadSentinels(t *testing.T) {
 	sentinel := redistest.NewSentinel(t)
 	options := "rate_limit {\nredis sentinel {\naddress " + strings.Join(sentinel.Addrs, " ") + "\nmaster_name " + sentinel.MasterName + "\n}\n}"

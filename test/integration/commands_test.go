@@ -116,11 +116,11 @@ func TestCompletionOfCommands(t *testing.T) {
 	}
 }
 
-// The commands find an admin endpoint as other commands of Caddy do, also one on a Unix socket.
+// The commands find an admin endpoint as other commands of Caddy do, even one on a Unix socket.
 func TestCommandsOnUnixSocket(t *testing.T) {
 	s := newShell(t)
 	g := &gateway{t: t, addr: redistest.FreeAddr()}
-	socket := filepath.Join(home, "admin.sock") // a short path, as sockets need
+	socket := filepath.Join(home, "admin.sock") // sockets need a short path
 	text := fmt.Sprintf("{\n\tadmin unix/%s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tstorage file_system %s\n}\n"+
 		"http://:%s {\n%s\n}\n", socket, s.dir, redistest.Port(g.addr), zoneSite("limit 5/1h"))
 	if err := os.WriteFile(filepath.Join(s.dir, "Caddyfile"), []byte(text), 0o600); err != nil {
@@ -135,7 +135,7 @@ func TestCommandsOnUnixSocket(t *testing.T) {
 	exited := make(chan error, 1)
 	go func() { exited <- caddy.Wait() }()
 	t.Cleanup(func() { _ = caddy.Process.Kill() })
-	g.awaitListener(exited, &output) // it listens after the admin endpoint does
+	g.awaitListener(exited, &output) // the site listens after the admin endpoint does
 	for _, flag := range []string{"--address unix/" + socket, "--config Caddyfile", "-c Caddyfile -a caddyfile"} {
 		output, errorText, code := s.exec("caddy rate-limit reset user alice --json " + flag)
 		if code != 0 || !strings.HasPrefix(output, `{"version":`) {

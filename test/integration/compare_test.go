@@ -20,8 +20,8 @@ const comparedZone = `
 	}
 	respond hello`
 
-// A compared limit has counts of its own in either store, which leave those in force as they are,
-// and survive reloads and changes by rules.
+// A compared limit has counts of its own in either store. They leave the counts of the limit in force as they
+// are, and survive reloads and changes by rules.
 func TestComparison(t *testing.T) {
 	redis := redistest.NewServer(t)
 	for store, options := range map[string]string{
@@ -43,7 +43,7 @@ func TestComparison(t *testing.T) {
 			counts(0, 0, 0, 0)
 			g.admits(5, alice)
 			counts(3, 2, 0, 1)
-			g.addr = redistest.FreeAddr() // else it is the same configuration, which Caddy does not load
+			g.addr = redistest.FreeAddr() // otherwise it is the same configuration, which Caddy does not load again
 			g.mustLoad(g.caddyfile(options, comparedZone))
 			g.get("/", alice).rejected()
 			counts(3, 2, 0, 2)

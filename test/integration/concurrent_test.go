@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestConcurrentEndsWithTheResponse has one request of a key at a time in flight, which ends in several
-// ways, and another one that is rejected meanwhile.
+// TestConcurrentEndsWithTheResponse has one request of a key in flight at a time, which ends in several ways.
+// Another request is rejected meanwhile.
 func TestConcurrentEndsWithTheResponse(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	waits := func(r *http.Request) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRejectionOfCostsAgrees checks that all parts of a 429 for a request with a cost say the same:
-// what is left, and that it is less than the cost.
+// TestRejectionOfCostsAgrees checks that all parts of a 429 for a request with a cost agree: how much is
+// left, and that it is less than the cost.
 func TestRejectionOfCostsAgrees(t *testing.T) {
 	const site = `
 		rate_limit {

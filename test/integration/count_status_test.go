@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// counting returns a site that counts requests whose responses have these statuses, and hands them on
-// by more directives.
+// counting returns a site with more directives behind a zone that counts requests whose responses have these
+// statuses.
 func counting(statuses, directives string) string {
 	return fmt.Sprintf(`
 	rate_limit {
@@ -35,7 +35,7 @@ func TestCountStatus(t *testing.T) {
 		switch r.URL.Path {
 		case "/abort":
 			panic(http.ErrAbortHandler)
-		case "/cut": // in the body
+		case "/cut": // the connection ends in the body
 			w.Header().Set("Content-Length", "10")
 			_, _ = io.WriteString(w, "short")
 			_ = http.NewResponseController(w).Flush()
@@ -96,8 +96,8 @@ func TestCountStatus(t *testing.T) {
 	}
 }
 
-// finalStatus reads up to the status line of the final response, so that the client has not left before
-// its status is known. It returns "" if there is none.
+// finalStatus reads up to the status line of the final response, so that the client does not leave before its
+// status is known. It returns "" if the connection ends before.
 func finalStatus(conn net.Conn) string {
 	r := bufio.NewReader(conn)
 	for {
@@ -111,8 +111,8 @@ func finalStatus(conn net.Conn) string {
 	}
 }
 
-// TestCountStatusOfClientThatLeaves counts requests whose clients leave before the response: nobody
-// knows what it would have been.
+// TestCountStatusOfClientThatLeaves counts requests whose clients leave before the response, because nobody
+// knows the status that it would have had.
 func TestCountStatusOfClientThatLeaves(t *testing.T) {
 	arrived, gone := make(chan struct{}), make(chan struct{})
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
@@ -136,7 +136,8 @@ func TestCountStatusOfClientThatLeaves(t *testing.T) {
 	g.get("/slow").rejected()
 }
 
-// TestCountStatusAtEndpoint lets an endpoint say what counts, also in the count of the zone.
+// TestCountStatusAtEndpoint has an endpoint say which statuses count, even if it shares the count of the
+// zone.
 func TestCountStatusAtEndpoint(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -160,7 +161,7 @@ func TestCountStatusAtEndpoint(t *testing.T) {
 	g.get("/login").rejected()
 }
 
-// TestCountStatusInDryRun counts in a dry run and in a comparison as it would without.
+// TestCountStatusInDryRun counts by status in a dry run and in a comparison, as without them.
 func TestCountStatusInDryRun(t *testing.T) {
 	g := serve(t, `
 		rate_limit {

@@ -14,13 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// loggedZone limits with an endpoint, a tier and a list, beside a dry run and denied addresses.
+// loggedZone limits with an endpoint, a tier and a list of keys. Besides, there are a zone in a dry run and
+// denied addresses.
 const loggedZone = "rate_limit {\ndeny 203.0.113.7\nzone user {\nkey {header.X-User}\nlimit 2/1h\ndeny_key bad\n" +
 	"tier {header.X-Tier} trusted {\npro 3/1h\n}\nendpoint POST /export {\ncost 2\n}\n}\n" +
 	"zone trial {\nmatch {\npath /trial\n}\nkey all\nlimit block\ndry_run\n}\n%s}\nrespond hello"
 
-// decisionLines waits for n records in the log, and returns each as its fields with their values, in
-// the order of their names. Those that differ in each run are left out.
+// decisionLines waits for n records in the log. It returns each as its fields with their values, sorted by
+// name, without the fields that differ in each run.
 func (g *gateway) decisionLines(n int) (lines []string) {
 	g.t.Helper()
 	redistest.Eventually(g.t, fmt.Sprint(n, " records"), func() bool { return len(g.logged("decision")) >= n })
@@ -71,7 +72,8 @@ func TestDecisionsAreLogged(t *testing.T) {
 	}
 	g.awaitMetric(`caddy_rate_limit_decisions_recorded_total{to="log"}`, float64(len(want)))
 
-	// With log_key, after a reload that leaves admissions out, and without any.
+	// The next configuration has log_key and records no admissions. The one after it records nothing, and the
+	// last one records again.
 	g.mustLoad(g.caddyfile("rate_limit {\ndecisions {\nadmitted 0%\n}\n}", fmt.Sprintf(loggedZone, "log_key\n")))
 	g.get("/b", "X-User: dave")
 	g.get("/b", "X-User: eve")

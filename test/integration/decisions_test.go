@@ -20,7 +20,7 @@ type follower struct {
 	close   func() error
 }
 
-// A line is one of a tail.
+// A line is a line of a tail.
 type line struct {
 	Zone, Outcome, Key, Path, Wait string
 	Endpoint, Tier                 string
@@ -33,7 +33,7 @@ type line struct {
 	End                            string
 }
 
-// follow opens a tail at the admin endpoint addr. It is open when this returns.
+// follow opens a tail at the admin endpoint addr. The tail is open when follow returns.
 func follow(t *testing.T, client *http.Client, addr, query, body string) *follower {
 	t.Helper()
 	method := http.MethodGet
@@ -91,7 +91,7 @@ func (g *gateway) follow(query, body string) *follower {
 	return follow(g.t, g.client, adminAddr, query, body)
 }
 
-// Each decision is there while the tail goes on.
+// Each decision comes while the tail goes on.
 func TestAdminDecisionsAreLive(t *testing.T) {
 	g := serve(t, zoneSite("limit 2/1h\nendpoint /v1/* {\nlimit 1/1h\n}\ndeny_key evil*"))
 	all := g.follow("sample=1&limit=6", "")
@@ -124,7 +124,8 @@ func TestAdminDecisionsAreLive(t *testing.T) {
 	}
 }
 
-// A request that no endpoint decides is said to be at the one that Caddy reads its path as.
+// A rule on a key rejects a request before the zone has chosen an endpoint. The line of the decision names the
+// endpoint that matches the path as Caddy reads it.
 func TestAdminDecisionsNameTheEndpoint(t *testing.T) {
 	g := serve(t, zoneSite("limit 2/1h\nendpoint /a 1/1h\ndeny_key evil*"))
 	f := g.follow("limit=2", "")
@@ -156,8 +157,7 @@ func TestAdminDecisionsRefused(t *testing.T) {
 	}
 }
 
-// A reload waits for no tail, and Caddy stops the old admin
-// endpoint soon.
+// A reload waits for no tail, and Caddy stops the old admin endpoint soon.
 func TestAdminDecisionsEndAtReload(t *testing.T) {
 	g := serve(t, zoneSite("limit 2/1h"))
 	f := g.follow("sample=1&for=10m", "")

@@ -12,8 +12,8 @@ func (g *gateway) onOurPort(example string) string {
 	return strings.Replace(example, ":80", ":"+redistest.Port(g.addr), 1)
 }
 
-// mustLoadHandlers loads a JSON configuration of one server with these handlers, followed by one
-// that responds hello.
+// mustLoadHandlers loads a JSON configuration of one server with these handlers, followed by a handler that
+// responds hello.
 func (g *gateway) mustLoadHandlers(handlers string) {
 	g.t.Helper()
 	g.mustLoadApps(g.onOurPort(`{"http":{"servers":{"demo":{"listen":[":80"],"automatic_https":{"disable":true},"routes":[{"handle":[` +

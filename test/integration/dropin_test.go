@@ -28,7 +28,7 @@ func TestLegacyZoneIsSlidingWindowLog(t *testing.T) {
 	}
 }
 
-// A zone that gets the new syntax keeps the counts of its keys if its algorithm stays.
+// A zone whose definition changes to the new syntax keeps the counts of its keys if its algorithm stays.
 func TestLegacyZoneChangesItsSyntax(t *testing.T) {
 	const user = "key {header.X-User}\n"
 	g := serve(t, legacySite(user, ""))
@@ -43,7 +43,7 @@ func TestLegacyZoneChangesItsSyntax(t *testing.T) {
 	}
 	g.reload(site("algorithm sliding_window_log"))
 	g.get("/", "X-User: alice").admitted(0)
-	g.get("/").admitted(1) // what is missing was one count
+	g.get("/").admitted(1) // requests without the placeholder had one count
 	g.reload(site("algorithm sliding_window_log\non_missing_key shared"))
 	g.get("/", "X-User: alice").rejected()
 	g.reload(site(""))

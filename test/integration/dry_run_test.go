@@ -46,7 +46,8 @@ func TestDryRunInOutage(t *testing.T) {
 	}
 }
 
-// A dry run decides a request at several endpoints as the zone would: as one, and each count once.
+// A dry run decides a request at several endpoints as the zone would: as one request, which is charged to
+// each count once.
 func TestDryRunOfReadings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		settings                         string

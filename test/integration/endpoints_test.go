@@ -97,8 +97,8 @@ func TestEndpointsInheritLimitAndAlgorithm(t *testing.T) {
 	g.get("/other").admitted(1)
 }
 
-// An endpoint without a limit of its own has no count of its own: it only changes what its requests
-// cost the count of the zone, in every tier without a limit there.
+// An endpoint without a limit of its own has no count of its own. It only changes what its requests cost the
+// count of the zone, in every tier that has no limit there.
 func TestEndpointWithoutLimitSharesCount(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -129,7 +129,7 @@ func TestEndpointWithoutLimitSharesCount(t *testing.T) {
 	g.get("/", key).admitted(1)
 	g.get("/", key).admitted(0)
 	g.get("/", key).rejected()
-	g.get("/export", "X-Api-Key: b", pro).admitted(16) // it has a limit there, so a count of its own
+	g.get("/export", "X-Api-Key: b", pro).admitted(16) // the tier has a limit there, and so a count of its own
 	g.get("/report", "X-Api-Key: b", pro).admitted(27)
 	g.get("/", "X-Api-Key: b", pro).admitted(26)
 }

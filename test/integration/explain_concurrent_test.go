@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestAdminExplainConcurrent explains requests beside one that is in flight. Nothing is acquired.
+// TestAdminExplainConcurrent explains requests while another one is in flight. An explanation acquires
+// nothing.
 func TestAdminExplainConcurrent(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	addr := upstream(t, func(_ http.ResponseWriter, r *http.Request) {

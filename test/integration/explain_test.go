@@ -13,13 +13,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// explained is a configuration with requests of which each is explained before it is sent.
+// explained is a site with requests, each of which is explained before it is sent.
 type explained struct {
 	site     string
 	requests []string // a method, a path and headers, separated by " | "
 }
 
-// explainedSites have what decides about requests in all its forms.
+// explainedSites have everything that decides about requests, in all its forms.
 var explainedSites = map[string]explained{
 	"zones": {
 		site: `
@@ -218,8 +218,8 @@ var explainedSites = map[string]explained{
 	},
 }
 
-// TestAdminExplain explains requests and then sends them: what is said of a request is what happens
-// to it.
+// TestAdminExplain explains requests and then sends them: what happens to a request is what its explanation
+// says.
 func TestAdminExplain(t *testing.T) {
 	for name, tc := range explainedSites {
 		t.Run(name, func(t *testing.T) { explainAndSend(t, serve(t, tc.site), tc.requests) })
@@ -243,7 +243,7 @@ func TestAdminExplain(t *testing.T) {
 func explainAndSend(t *testing.T, g *gateway, requests []string) {
 	t.Helper()
 	followed := g.follow("sample=1", "")
-	var wants [][]string // of each request, as they come late
+	var wants [][]string // the decisions of each request, which come late
 	for i, request := range requests {
 		parts := strings.Split(request, " | ")
 		method, path, _ := strings.Cut(parts[0], " ")
@@ -276,7 +276,7 @@ func explainAndSend(t *testing.T, g *gateway, requests []string) {
 	}
 }
 
-// digits are what changes between two requests, such as instants.
+// digits matches numbers that change between two requests, such as instants.
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // explain explains a request.
@@ -297,7 +297,7 @@ func (g *gateway) explain(method, path string, headers []string) (x *api.Explana
 	return x
 }
 
-// decisionsOf returns the decisions that followers see of a request if it is as explained.
+// decisionsOf returns the decisions that followers see of a request that goes as explained.
 func decisionsOf(x *api.Explanation) (lines []string) {
 	for _, h := range x.Handlers {
 		if h.Access != nil {
@@ -310,7 +310,7 @@ func decisionsOf(x *api.Explanation) (lines []string) {
 				continue
 			case h.Outcome != api.Admitted && z.Outcome != h.Outcome && !passed:
 				continue
-			case len(z.Limits) > 0 && z.Limits[0].Cost == 0: // it is unlimited, or was charged before
+			case len(z.Limits) > 0 && z.Limits[0].Cost == 0: // the request is unlimited, or was charged before
 				continue
 			}
 			endpoint, status := "", h.Status
@@ -329,7 +329,7 @@ func decisionsOf(x *api.Explanation) (lines []string) {
 			}
 			lines = append(lines, fmt.Sprintf("%s %s %s %t %s %s %d", z.Zone, z.Outcome, z.Key, z.Missing, endpoint, tier, status))
 			if z.Outcome == api.Denied {
-				break // those after it are not asked
+				break // the zones after it are not asked
 			}
 		}
 	}
@@ -337,7 +337,7 @@ func decisionsOf(x *api.Explanation) (lines []string) {
 	return lines
 }
 
-// authenticatedSites has handlers that only run for requests of clients.
+// authenticatedSites has handlers that run only for requests of clients.
 const authenticatedSites = `
 	@a host a.example
 	handle @a {
@@ -377,8 +377,8 @@ const authenticatedSites = `
 		}
 	}`
 
-// What does not run here is said to be unknown, and --set gives it a value: from the first handler on
-// that may provide it.
+// An explanation says what is unknown because a handler does not run in it. --set gives it a value, from the
+// first handler on that may provide the value.
 func TestAdminExplainWithoutHandlers(t *testing.T) {
 	g := serve(t, authenticatedSites)
 	explain := func(body string) *reply { t.Helper(); return g.admin("POST", "/rate_limit/explain", body).is(200) }

@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// failLoads loads a configuration whose load must fail, several times: Caddy starts its apps in any
-// order.
+// failLoads loads a configuration several times, and each load must fail. It repeats the load because Caddy
+// starts its apps in any order.
 func (g *gateway) failLoads(config string) {
 	g.t.Helper()
 	for range 5 {
@@ -20,8 +20,8 @@ func (g *gateway) failLoads(config string) {
 	}
 }
 
-// TestFailedLoadChangesNoMetric loads configurations whose servers do not start, or whose last zone
-// is wrong. Nothing that the metrics, the rules and emergency mode have may be another afterwards.
+// TestFailedLoadChangesNoMetric loads configurations whose servers do not start, or whose last zone is wrong.
+// After that, metrics, rules and emergency mode must be as before.
 func TestFailedLoadChangesNoMetric(t *testing.T) {
 	redis := redistest.NewServer(t)
 	site := func(zone string) string {
@@ -54,9 +54,9 @@ func TestFailedLoadChangesNoMetric(t *testing.T) {
 		g.failLoads(config)
 		after := g.scrapeAt(g.addr)
 		for series, was := range before {
-			// In emergency mode, the request for the metrics counts too.
+			// In emergency mode, the request for the metrics counts, too.
 			if is, found := after[series]; (!found || is != was) && !strings.Contains(series, `zone="(emergency)"`) &&
-				!strings.Contains(series, "_hottest_key_per_second{") { // it falls in time
+				!strings.Contains(series, "_hottest_key_per_second{") { // this metric falls with time
 				t.Errorf("%s: %s = %v, %v, was %v", tc.name, series, is, found, was)
 			}
 		}
@@ -71,9 +71,8 @@ func TestFailedLoadChangesNoMetric(t *testing.T) {
 	g.admin("DELETE", "/rate_limit/emergency", "").is(200)
 }
 
-// TestFailedLoadKeepsEmergency loads a configuration that has its rules elsewhere, without an
-// emergency, and whose servers do not start. The emergency of the rules, and what it has counted,
-// stays.
+// TestFailedLoadKeepsEmergency loads a configuration that has its rules elsewhere, without an emergency, and
+// whose servers do not start. The emergency of the rules stays on, with its counts.
 func TestFailedLoadKeepsEmergency(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"
@@ -89,7 +88,7 @@ func TestFailedLoadKeepsEmergency(t *testing.T) {
 		g.get("/", alice).is(status)
 	}
 
-	// A load that succeeds ends it, and another one begins it again.
+	// A load that succeeds ends the emergency, and another one begins it again.
 	g.addr = redistest.FreeAddr()
 	g.mustLoad(g.caddyfile(options, zoneSite("limit 50/1h")))
 	g.get("/", alice).is(200)

@@ -56,8 +56,7 @@ func TestForbiddenInvokesErrorRoutes(t *testing.T) {
 	}
 }
 
-// The client is known behind a proxy, the path is the one that it requested, and its query is left
-// out.
+// The log has the client behind a proxy and the path that the client requested, without its query.
 func TestForbiddenIsLogged(t *testing.T) {
 	g := serve(t, "uri strip_prefix /api\n"+forbidding("log_key")+"respond hello")
 	for _, f := range forbidden {
@@ -93,7 +92,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 	}
 }
 
-// Every key of a flood may be denied, and each request without a key is.
+// Every key of a flood may be denied, and every request without a key is.
 func TestFloodOfForbiddenDoesNotFloodLog(t *testing.T) {
 	const requests = 100
 	g := serve(t, forbidding("")+"respond hello")

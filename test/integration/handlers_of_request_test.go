@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A matcher that fails ends a request before a handler has decided. What an earlier handler has
-// decided stays, and nothing else is said to be.
+// A matcher that fails ends a request before the matcher's handler has decided. What an earlier handler has
+// decided stays, and the log and the headers tell nothing else.
 func TestFailedMatcherDecidesNothing(t *testing.T) {
 	g := serve(t, `
 		log
@@ -40,7 +40,7 @@ func TestFailedMatcherDecidesNothing(t *testing.T) {
 	const want = "map[decision:admitted key_hash:5ef5ef0364b6 remaining:9 source:store zone:first]"
 	redistest.Eventually(t, "the access log", func() bool { return len(g.logged("handled request")) == 1 })
 	logged := g.logged("handled request")[0]["rate_limit"].(map[string]any)
-	delete(logged, "at") // when
+	delete(logged, "at") // the instant
 	if got := fmt.Sprint(logged); got != want {
 		t.Errorf("rate_limit = %s, want %s", got, want)
 	}
@@ -49,7 +49,7 @@ func TestFailedMatcherDecidesNothing(t *testing.T) {
 	}
 }
 
-// A rejected request is charged to no zone, so the error route that it runs through charges it.
+// A rejected request is charged to no zone. So the error route that it runs through charges it.
 func TestErrorRouteChargesRejectedRequest(t *testing.T) {
 	const all = "zone all {\nkey all\nlimit 10/1h\n}\n"
 	g := serve(t, "rate_limit {\nreject error\n"+all+"zone user {\nkey {header.X-User}\nlimit 1/1h\n}\n}\nrespond hello\n"+
@@ -62,8 +62,8 @@ func TestErrorRouteChargesRejectedRequest(t *testing.T) {
 	}
 }
 
-// Handlers may define a zone twice in the same way. It is one zone, each of whose keys is charged
-// once, at the highest cost.
+// Handlers may define a zone twice in the same way. It is one zone, and a request is charged to each of its
+// keys once, at the highest cost.
 func TestZoneOfSeveralHandlers(t *testing.T) {
 	const users = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 10/1h\nendpoint /four {\ncost 4\n}\n}\n}\n"
 	g := serve(t, "route /four* {\n"+users+"rewrite /four\n"+strings.Repeat(users, 3)+"respond hello\n}\n"+
@@ -80,7 +80,8 @@ func TestZoneOfSeveralHandlers(t *testing.T) {
 	}
 }
 
-// Of zones with as much left, or with as long a wait, the response describes the first by name.
+// Of several zones with as much left, or with as long a wait, the response describes the zone whose name
+// comes first.
 func TestFirstOfEqualZonesIsDescribed(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -119,7 +120,7 @@ func TestFirstOfEqualZonesIsDescribed(t *testing.T) {
 	}
 }
 
-// A zone that blocks has the least left, also where an error route describes others.
+// A zone that blocks has the least left, even if an error route describes other zones.
 func TestBlockingZoneHasTheLeastLeft(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -145,7 +146,7 @@ func TestBlockingZoneHasTheLeastLeft(t *testing.T) {
 	g.get("/").is(429).has("X-RateLimit-Limit", "0")
 }
 
-// A rule that comes while a request is under way is not for its later handlers.
+// A rule that comes while a request is under way does not apply to the request's later handlers.
 func TestRulesOfRequestStay(t *testing.T) {
 	g := newGateway(t)
 	changed := false

@@ -49,13 +49,13 @@ func newGateway(t *testing.T) *gateway {
 	return g
 }
 
-// serve starts a gateway with one site of these directives.
+// serve starts a gateway that has one site with these directives.
 func serve(t *testing.T, site string) *gateway {
 	t.Helper()
 	return serveWith(t, "", site)
 }
 
-// serveWith starts a gateway with these global options and one site of these directives.
+// serveWith starts a gateway with these global options, and one site with these directives.
 func serveWith(t *testing.T, options, site string) *gateway {
 	t.Helper()
 	g := newGateway(t)
@@ -78,7 +78,7 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 	return b.String()
 }
 
-// reload replaces the site by another one at another address.
+// reload replaces the site by another site at another address.
 func (g *gateway) reload(site string) {
 	g.t.Helper()
 	g.addr = redistest.FreeAddr()
@@ -115,7 +115,7 @@ func (g *gateway) change(method, path, body string, header http.Header) error {
 		return err
 	}
 	req.Header = header
-	req.Close = true // the admin API is replaced by what it loads
+	req.Close = true // what the admin API loads replaces the admin API
 	resp, err := g.client.Do(req)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (g *gateway) change(method, path, body string, header http.Header) error {
 	return nil
 }
 
-// get requests a path; headers are written as "Name: value".
+// get requests a path. Headers are written as "Name: value".
 func (g *gateway) get(path string, headers ...string) *reply {
 	g.t.Helper()
 	return g.request(http.MethodGet, path, headers...)
@@ -178,8 +178,8 @@ func (g *gateway) raw(request string) *reply {
 	return readReply(g.t, resp)
 }
 
-// logged returns the fields of the log entries with this message. Each line of the log must be one
-// JSON object. A line without an end is not yet written.
+// logged returns the fields of the log entries with this message. Each line of the log must be one JSON
+// object. It ignores a line without an end, which is still being written.
 func (g *gateway) logged(message string) []map[string]any {
 	g.t.Helper()
 	text, err := os.ReadFile(g.logFile)

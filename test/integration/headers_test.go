@@ -66,7 +66,7 @@ func TestHeaderSets(t *testing.T) {
 					r.lacks(name)
 				}
 				if status == 429 {
-					r.rejected() // with Retry-After in each set
+					r.rejected() // with Retry-After, whichever headers are set
 				}
 			}
 		})
@@ -87,13 +87,13 @@ func TestXHeadersDescribeZoneWithLeastLeft(t *testing.T) {
 		}
 		respond "hello"
 	`)
-	// 9 of 10 and 3 of 4, and so on: small has the smaller fraction left.
+	// 9 of 10 and 3 of 4 are left, and so on: small has the smaller fraction left.
 	g.get("/", "X-User: a").admitted(3).has("X-RateLimit-Limit", "4")
 	g.get("/", "X-User: a").admitted(2).has("X-RateLimit-Limit", "4")
 	for _, user := range []string{"b", "c", "d"} {
 		g.get("/", "X-User: "+user)
 	}
-	// 4 of 10 and 3 of 4: now large has it, although more of its events are left.
+	// 4 of 10 and 3 of 4 are left: now large has the smaller fraction, although more of its events are left.
 	r := g.get("/", "X-User: e").admitted(4).has("X-RateLimit-Limit", "10")
 	if got := r.limits(); len(got) != 2 || got["large"].r != 4 || got["small"].r != 3 {
 		t.Errorf("RateLimit = %+v, want large r=4 and small r=3", got)
@@ -106,7 +106,7 @@ func TestXHeadersDescribeZoneWithLeastLeft(t *testing.T) {
 func TestPolicyOfEachAlgorithm(t *testing.T) {
 	for _, test := range []struct {
 		name, zone string
-		want       item // of RateLimit-Policy
+		want       item // the item of RateLimit-Policy
 	}{
 		{"bucket", "limit 60/1m", item{q: 60, w: 60, r: -1, t: -1}},
 		{"bucket with burst", "limit 60/1m burst 90", item{q: 90, w: 90, r: -1, t: -1}},

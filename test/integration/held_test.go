@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestIdleBodiesTakeNoPlace has twenty connections of one address announce bodies that never come, and
-// a twenty-first that sends one byte. They take no place, and other requests go on.
+// TestIdleBodiesTakeNoPlace has 41 connections of one address send the first byte of a body, and no more.
+// They take no place, and other requests go on.
 func TestIdleBodiesTakeNoPlace(t *testing.T) {
 	addr := upstream(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	inEachStoreOf(t, "rate_limit {\n zone z {\n key static\n concurrent 20\n }\n}\nreverse_proxy "+addr, func(t *testing.T, g *gateway) {
@@ -42,8 +42,8 @@ func (g *gateway) opened(text string) net.Conn {
 	return conn
 }
 
-// TestShareOfAddress has one address take as many places of a zone as it can. Another address has the
-// rest, and one that a trusted proxy names.
+// TestShareOfAddress has one address take as many places of a zone as it can. Another address gets the rest,
+// and so does an address that a trusted proxy names.
 func TestShareOfAddress(t *testing.T) {
 	release := make(chan struct{})
 	var inFlight atomic.Int64
@@ -80,8 +80,8 @@ func TestShareOfAddress(t *testing.T) {
 	})
 }
 
-// TestHoldAfterCancel has a client hang up again and again while the upstream works on. No more
-// requests reach the upstream at once than there are places.
+// TestHoldAfterCancel has a client hang up again and again while the upstream works on. The upstream never
+// has more requests at once than there are places.
 func TestHoldAfterCancel(t *testing.T) {
 	release, began := make(chan struct{}), make(chan struct{}, 100)
 	var inFlight atomic.Int64
@@ -89,7 +89,7 @@ func TestHoldAfterCancel(t *testing.T) {
 		if r.URL.Path == "/report" {
 			inFlight.Add(1)
 			began <- struct{}{}
-			<-release // it does not notice that the client has gone
+			<-release // the upstream does not notice that the client has gone
 			inFlight.Add(-1)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// With `headers none`, a body tells what Retry-After tells and no more: neither the zone nor its limit,
-// what is left of that or when it is back.
+// With `headers none`, a body tells only what Retry-After tells: neither the zone nor its limit, nor how much
+// is left, nor when the limit resets.
 func TestBodiesWithoutHeadersHideLimits(t *testing.T) {
 	const zones = `
 		rate_limit {

@@ -43,7 +43,7 @@ func (g *gateway) history(body string) (h *api.History) {
 	return h
 }
 
-// varying are the parts of events that are another each time.
+// varying matches the parts of events that differ each time.
 var varying = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
 
 // eventsOf returns the events of a history, the oldest first.
@@ -55,7 +55,7 @@ func eventsOf(h *api.History) (all []string) {
 				text += " | " + more
 			}
 		}
-		if (e.Version > 0) == (e.Node != "") && e.Author != "expiry" { // which may not be in a version yet
+		if (e.Version > 0) == (e.Node != "") && e.Author != "expiry" { // an expiry may not be in a version yet
 			text += fmt.Sprintf(" | version %d and node %q", e.Version, e.Node)
 		}
 		all = append(all, varying.ReplaceAllString(text, "TIME"))
@@ -82,7 +82,7 @@ func (g *gateway) changeAs(author, method, path, body string) *reply {
 	return g.admin(method, "/rate_limit/"+path+"?author="+author, body)
 }
 
-// TestAdminHistory does to a key what operators and clients do, and reads it.
+// TestAdminHistory does to a key what operators and clients do, and reads the history of the key.
 func TestAdminHistory(t *testing.T) {
 	for _, store := range []string{"memory", "redis"} {
 		t.Run(store, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAdminHistory(t *testing.T) {
 			check := func(what string, h *api.History, want []string) {
 				t.Helper()
 				got := eventsOf(h)
-				sorted := func(all []string) []string { all = slices.Clone(all); slices.Sort(all); return all } // the expiry has an instant of its own
+				sorted := func(all []string) []string { all = slices.Clone(all); slices.Sort(all); return all } // the place of the expiry varies
 				if !slices.Equal(sorted(got), sorted(want)) {
 					t.Errorf("history of %s =\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
@@ -164,7 +164,7 @@ func TestAdminHistory(t *testing.T) {
 	}
 }
 
-// TestAdminHistoryRefuses checks the mistakes in requests, and that a key in no zone is none.
+// TestAdminHistoryRefuses checks the answers to wrong requests, and that a key of no zone is refused.
 func TestAdminHistoryRefuses(t *testing.T) {
 	g := serve(t, historyZone("3/1h"))
 	for body, want := range map[string]string{
@@ -183,7 +183,7 @@ func TestAdminHistoryRefuses(t *testing.T) {
 	g.admin("GET", "/rate_limit/history", "").is(405)
 }
 
-// TestAdminKeyHash names a key by its hash, as a list or a line of the log shows it.
+// TestAdminKeyHash names a key by its hash, as a list or a line of the log shows the hash.
 func TestAdminKeyHash(t *testing.T) {
 	inEachStoreOf(t, historyZone("3/1h"), func(t *testing.T, g *gateway) {
 		const key = "sk_live_4711"
@@ -211,8 +211,8 @@ func TestAdminKeyHash(t *testing.T) {
 	})
 }
 
-// TestKeyHashOfQuietKey finds a key that no list has, as other keys are used more, and one that only
-// rules name.
+// TestKeyHashOfQuietKey finds two keys by their hashes: one that is in no list, because other keys are used
+// more, and one that only rules name.
 func TestKeyHashOfQuietKey(t *testing.T) {
 	inEachStoreOf(t, historyZone("3/1h"), func(t *testing.T, g *gateway) {
 		for i := range 1500 {

@@ -215,7 +215,7 @@ func TestHostileQueryKeys(t *testing.T) {
 			t.Errorf("body = %q repeats the key", r.body)
 		}
 	}
-	for _, key := range []string{"ali\x00ce", "\x00", "alice\n", "alice\x00", "\u2028", "\x1b[31m"} { // which servers read differently
+	for _, key := range []string{"ali\x00ce", "\x00", "alice\n", "alice\x00", "\u2028", "\x1b[31m"} { // servers read these keys differently
 		g.raw(rawGet("/?key=" + url.QueryEscape(key))).is(400).says("The key is ambiguous")
 	}
 	g.raw(rawGet("/?key=bob&key=alice")).is(400)

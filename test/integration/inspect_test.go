@@ -28,8 +28,8 @@ const tieredZone = `
 	}
 	respond hello`
 
-// TestInspectWhereRequestsDecideTheTier checks that a key is shown under the limit of no tier in
-// particular if only its requests say which it has.
+// TestInspectWhereRequestsDecideTheTier checks that a key is shown with the limit without a tier if only
+// requests say the tier of the key.
 func TestInspectWhereRequestsDecideTheTier(t *testing.T) {
 	inEachStoreOf(t, tieredZone, func(t *testing.T, g *gateway) {
 		for range 72 {
@@ -54,7 +54,7 @@ func TestInspectWhereRequestsDecideTheTier(t *testing.T) {
 	})
 }
 
-// inspected returns the endpoint, tier, limit and what remains of each count in an answer of
+// inspected returns the endpoint, the tier, the limit and what remains, for each count in an answer of
 // inspect.
 func inspected(r *reply) (counts []string) {
 	for _, c := range r.object()["counts"].([]any) {
@@ -70,8 +70,8 @@ func inspected(r *reply) (counts []string) {
 	return counts
 }
 
-// TestZonesListEachLimit checks that what limits requests without a key, and what nothing limits,
-// is listed. A limit that no request reaches is not.
+// TestZonesListEachLimit checks that the limit of requests without a key is listed, and a tier that is
+// unlimited. A limit that no request reaches is not listed.
 func TestZonesListEachLimit(t *testing.T) {
 	g := serve(t, tieredZone)
 	g.admin("GET", "/rate_limit/zones/user", "").is(200).says(

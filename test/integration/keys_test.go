@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Zones that leave requests without a key out, or deny them, are silent about a wrong name: only
-// the log tells it from a request without a key.
+// Zones that skip or deny requests without a key do not show that a placeholder has a wrong name. Only the
+// log tells a wrong name from a request without a key.
 func TestUnknownPlaceholderIsLogged(t *testing.T) {
 	for _, test := range []struct {
 		settings string

@@ -1,8 +1,8 @@
-// Package integration tests the rate_limit handler from outside: a whole Caddy with real listeners,
-// which loads its configuration through the real admin API.
+// Package integration tests the rate_limit handler from outside: a whole Caddy with real listeners, which
+// loads its configuration through the real admin API.
 //
-// One Caddy runs in the test process, so that the race detector watches the handler. Tests run one
-// at a time. Each loads its own configuration, and an empty one when it ends.
+// One Caddy runs in the test process, so that the race detector watches the handler. Tests run one at a time.
+// Each loads its own configuration, and an empty one when it ends.
 package integration
 
 import (
@@ -57,8 +57,8 @@ func emptyConfig() string {
 		adminAddr)
 }
 
-// ownGoroutines waits until no goroutine runs this module's code. After patience it returns the
-// stacks of those that do.
+// ownGoroutines waits until no goroutine runs this module's code. After patience, it returns the stacks of
+// the goroutines that still do.
 func ownGoroutines(patience time.Duration) string {
 	const module, tests = "github.com/fleetlimit/fleetlimit", "github.com/fleetlimit/fleetlimit/test/"
 	deadline := time.Now().Add(patience)
@@ -76,9 +76,9 @@ func ownGoroutines(patience time.Duration) string {
 	}
 }
 
-// awaitStoppedServers waits until the servers of earlier configurations take no more connections.
-// Caddy answers a load when it has begun to stop them. On a busy machine, they could still serve the
-// next request. A server that waits for its last requests has closed its listeners.
+// awaitStoppedServers waits until the servers of earlier configurations take no more connections. Caddy
+// answers a load when it has begun to stop these servers. On a busy machine, they could still serve the next
+// request. A server that waits for its last requests has closed its listeners.
 func awaitStoppedServers() {
 	for {
 		stopping := false

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A zone with a long window tells no client to wait longer than an hour: neither the client that has
-// used up its limit, nor one that is rejected, whatever the jitter, nor one in emergency mode. When the
-// key is back at its full limit is told as it is.
+// A zone with a long window tells no client to wait longer than an hour: neither the client that has used up
+// its limit, nor one that is rejected, whatever the jitter, nor one in emergency mode. The instant at which
+// the key is back at its full limit is told as it is.
 func TestMaxRetryAfter(t *testing.T) {
 	for _, algorithm := range []string{"token_bucket", "sliding_window_log"} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestMaxRetryAfter(t *testing.T) {
 	}
 }
 
-// A shorter wait than the longest is told as it is.
+// A wait below max_retry_after is told as it is.
 func TestMaxRetryAfterDoesNotLengthen(t *testing.T) {
 	r := exhausted(t, "max_retry_after 1h", `respond "hello"`, "GET").rejected()
 	if s := r.retryAfter(); s < 29 || s > 30 || r.limits()["user"].t != s {

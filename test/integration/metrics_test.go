@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// observed has one zone for each metric.
+// observed has a zone for each metric.
 const observed = `
 	rate_limit {
 		zone user {

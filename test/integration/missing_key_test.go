@@ -59,7 +59,7 @@ func TestLimitOfRequestsWithoutKey(t *testing.T) {
 	g.get("/", address, alice, "X-Plan: pro").is(200).lacks("RateLimit")
 }
 
-// TestSpellingsOfNoKey sends what is no key in all the ways that a client may write it.
+// TestSpellingsOfNoKey sends requests without a key in all the ways in which a client may write that.
 func TestSpellingsOfNoKey(t *testing.T) {
 	g := serve(t, strangers)
 	const address = "X-Forwarded-For: 192.0.2.1"
@@ -73,8 +73,7 @@ func TestSpellingsOfNoKey(t *testing.T) {
 	g.raw(rawGet("/", address, "X-Api-Key: alice")).admitted(49)
 }
 
-// TestAmbiguousCookieHasLimitOfNoKey checks that a client cannot have a higher limit by a second
-// cookie.
+// TestAmbiguousCookieHasLimitOfNoKey checks that a second cookie does not give a client a higher limit.
 func TestAmbiguousCookieHasLimitOfNoKey(t *testing.T) {
 	g := serve(t, strings.Replace(strangers, "{header.X-Api-Key}", "{http.request.cookie.sid}", 1))
 	const address = "X-Forwarded-For: 192.0.2.1"

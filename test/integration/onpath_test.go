@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// The log says at the start where a handler before a zone may make another path of one that the zone
-// names. What it leaves as it is, or cannot come to the zone, is not said.
+// The log says at the start where a handler before a zone may change a path that the zone names. It says
+// nothing about a path that no handler changes, or that cannot come to the zone.
 func TestRewrittenPathsAreSaid(t *testing.T) {
 	const endpoint = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 5/1h\nendpoint %s 1/1h\n}\n}\n"
 	const matching = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 5/1h\nmatch {\n%s\n}\n}\n}\n"
 	const inAPI = "handle_path /api/* {\n%srespond ok\n}"
 	const spa = "try_files {path} /index.html\n%srespond ok"
 	for _, tc := range []struct {
-		site, zone, named, want string // what is said of by and path; "": nothing
+		site, zone, named, want string // a part of the warning; "" if there is none
 	}{
 		{inAPI, endpoint, "GET /api/login", "handle_path or uri strip_prefix before rate_limit makes /login of it"},
 		{inAPI, endpoint, "GET /api/*", "before rate_limit makes /x of it"},
@@ -81,8 +81,8 @@ func frontController(t *testing.T) (addr string) {
 	return upstream.Listener.Addr().String()
 }
 
-// A zone on the original path limits a login that rewrites hide behind a front controller, however the
-// client spells it. One on the current path does not.
+// A zone on the original path limits a login that rewrites hide behind a front controller, however the client
+// spells its path. A zone on the current path does not.
 func TestOnPathOriginalBehindFrontController(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "index.php"), nil, 0o600); err != nil {

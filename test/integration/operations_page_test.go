@@ -21,9 +21,9 @@ const (
 	remotePage   = operatePages + "remote.md"
 )
 
-// TestCommandsOfPages runs the commands of the pages about the admin API in their order, and compares
-// what they print with what the pages show: the same members, with the same values where those do
-// not depend on the machine or the time.
+// TestCommandsOfPages runs the commands of the pages about the admin API in their order, and compares what
+// they print with what the pages show: the same members, with the same values as far as these do not depend
+// on the machine or the time.
 func TestCommandsOfPages(t *testing.T) {
 	redis := redistest.NewServer(t)
 	g := newGateway(t)
@@ -69,7 +69,7 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// exceedLimit sends requests with a header until the function that it returns is called.
+// exceedLimit sends requests with a header until stop is called.
 func (g *gateway) exceedLimit(header string) (stop func()) {
 	name, value, _ := strings.Cut(header, ": ")
 	ctx, cancel := context.WithCancel(g.t.Context())
@@ -92,7 +92,7 @@ func (g *gateway) exceedLimit(header string) (stop func()) {
 	}
 }
 
-// A pageCommand is a command on a page, with what the page says that it prints.
+// A pageCommand is a command on a page, with the output that the page shows.
 type pageCommand struct{ command, output string }
 
 // pageCommands returns the commands of a page in their order.
@@ -102,7 +102,7 @@ func pageCommands(t *testing.T, name string) (commands []pageCommand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := false // of the output of the last command
+	inside := false // the line is in the output of the last command
 	for line := range strings.Lines(string(page)) {
 		if command, isCommand := strings.CutPrefix(line, "$ "); isCommand {
 			commands, inside = append(commands, pageCommand{command: strings.TrimSpace(command)}), true
@@ -115,7 +115,7 @@ func pageCommands(t *testing.T, name string) (commands []pageCommand) {
 	return commands
 }
 
-// A curlCommand is a command of curl, which has only the options that the page needs.
+// A curlCommand is a command of curl, with only the options that the pages need.
 type curlCommand struct {
 	method, url, body, cert string
 	headers                 []string
@@ -152,7 +152,7 @@ func parseCurl(command string) curlCommand {
 	return c
 }
 
-// curl does what a command of curl does.
+// curl sends the request of a command of curl.
 func (g *gateway) curl(command string) *reply {
 	g.t.Helper()
 	c := parseCurl(command)
@@ -185,7 +185,7 @@ func shellWords(command string) []string {
 	return words
 }
 
-// shape returns JSON objects with sorted members, and without the values that differ each time.
+// shape returns JSON objects with sorted members, and with the values replaced that differ each time.
 func shape(t *testing.T, text string) string {
 	t.Helper()
 	var objects []any
@@ -214,7 +214,7 @@ func shape(t *testing.T, text string) string {
 					v[name] = blank(v[name])
 				}
 			}
-			if v["outcome"] != nil { // several sources can decide the same
+			if v["outcome"] != nil { // another source can decide the same
 				v["source"] = "..."
 			}
 		case []any:
@@ -231,13 +231,13 @@ var (
 	// showsTraffic matches the commands that show what requests do.
 	showsTraffic = regexp.MustCompile(`\b(decisions|top)\b`)
 
-	// needsRequests matches those that warn about a key without requests.
+	// needsRequests matches the commands that warn about a key without requests.
 	needsRequests = regexp.MustCompile(`^caddy rate-limit (override|tier) (add|change) `)
 )
 
 var (
 	instantText = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
-	addressText = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+|[\w.-]+@[\w.-]+`) // or who is there
+	addressText = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+|[\w.-]+@[\w.-]+`) // addresses, and users at machines
 	waitText    = regexp.MustCompile(` \d+(\.\d+)?m?s `)
 	gapText     = regexp.MustCompile(` +`)
 	nodeText    = regexp.MustCompile(`(?m)^node +\S+$`)
@@ -245,7 +245,7 @@ var (
 	placeText   = regexp.MustCompile(`Caddyfile:\d+`)
 )
 
-// tableShape returns a table without its alignment, and without the values that differ each time.
+// tableShape returns a table without its alignment, and with the values replaced that differ each time.
 func tableShape(text string) string {
 	text = addressText.ReplaceAllString(instantText.ReplaceAllString(text, "TIME"), "ADDRESS")
 	text = placeText.ReplaceAllString(text, "PLACE")

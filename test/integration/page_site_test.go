@@ -7,7 +7,7 @@ import (
 )
 
 // TestPageInSites checks what is served below /rate_limit/ in a site that has the page, which only shows
-// limits, and in one that has not: there, nothing is.
+// limits, and that nothing is served there in a site without the page.
 func TestPageInSites(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(g.caddyfile("", "route {\nrate_limit_page\n"+historyZone("3/1h")+"\n}", historyZone("3/1h")))
@@ -31,7 +31,7 @@ func TestPageInSites(t *testing.T) {
 	}
 	for _, c := range []struct {
 		method, path, body string
-		want               int // from the page itself
+		want               int // the status of a request from the page itself
 	}{
 		{"GET", "/rate_limit/", "", 200},
 		{"GET", "/rate_limit/page/app.js", "", 200},

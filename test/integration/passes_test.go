@@ -2,7 +2,7 @@ package integration
 
 import "testing"
 
-// A request may pass a zone in several handlers. It is charged to each count once.
+// A request may pass a zone in several handlers, and is charged to each count once.
 func TestRequestIsChargedOnce(t *testing.T) {
 	const options = `
 		rate_limit {
@@ -52,14 +52,14 @@ func TestRequestIsChargedOnce(t *testing.T) {
 		t.Errorf("status %d, want 502", r.status)
 	}
 	g.get("/v1/other").admitted(6)
-	// The path of the second pass is another endpoint, with a count of its own.
+	// In the second pass, the path is at another endpoint, with a count of its own.
 	g.get("/v1/users").admitted(4)
 	for range 4 {
 		g.get("/v1/users")
 	}
 	g.get("/v1/users").rejected() // only the endpoint /users is at its limit
 	g.get("/v1/other").admitted(5)
-	// That of another endpoint with the same count is charged the difference.
+	// In the second pass, another endpoint with the same count is charged the difference.
 	g.get("/v1/export").admitted(1)
 	g.get("/v1/other").admitted(0)
 	g.get("/v1/other").rejected()
@@ -95,7 +95,7 @@ func TestDryRunIsChargedOnce(t *testing.T) {
 	}
 }
 
-// Zones in the syntax of caddy-ratelimit charge each pass, as they do there.
+// Zones in the syntax of caddy-ratelimit charge each pass, as caddy-ratelimit does.
 func TestLegacyZoneChargesEachPass(t *testing.T) {
 	const directive = `
 		rate_limit {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A request whose path servers read in several ways is charged to each endpoint that a reading
-// matches, each count once.
+// If servers read the path of a request in several ways, the request is charged at each endpoint that a
+// reading matches, to each count once.
 func TestReadingsOfPathsAreCharged(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -31,7 +31,7 @@ func TestReadingsOfPathsAreCharged(t *testing.T) {
 	`)
 	places := []string{"/", "/login", "/public/x", "/@scope%2fname", "/login.php"}
 	for i, tc := range []struct {
-		path, charged string // by a path of the endpoint
+		path, charged string // the paths of the counts, each with what it is charged
 	}{
 		{"/login", "/login 1"},
 		{"/login/", "/login 1"},
@@ -45,9 +45,9 @@ func TestReadingsOfPathsAreCharged(t *testing.T) {
 		{"/public/a;b", "/public/x 1"},
 		{"/public//a", "/public/x 1"},
 		{"//public/login", "/ 1, /login 1, /public/x 1"},
-		{"/health;x", "/ 1"}, // an unlimited endpoint among them frees from nothing
+		{"/health;x", "/ 1"}, // an unlimited endpoint does not free the request from other counts
 		{"/health", ""},
-		{"/@scope%2fname", "/@scope%2fname 1"}, // the pattern says how it is read
+		{"/@scope%2fname", "/@scope%2fname 1"}, // the pattern says how the path is read
 		{"/@scope%2Fname;a", "/ 1, /@scope%2fname 1"},
 		{"/other%2fname", "/ 1"},
 		{"/users/12", "/ 2"},
@@ -84,7 +84,7 @@ func TestReadingsOfPathsAreCharged(t *testing.T) {
 	}
 }
 
-// One of several endpoints at its limit rejects the request, and the others are not charged.
+// If one of several endpoints is at its limit, the request is rejected, and no other endpoint is charged.
 func TestReadingsOfPathsAreAllOrNothing(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -106,7 +106,7 @@ func TestReadingsOfPathsAreAllOrNothing(t *testing.T) {
 	g.get("/").admitted(6)
 }
 
-// fiveEndpoints are settings of a zone, at whose endpoints one path may be.
+// fiveEndpoints are settings of a zone with more endpoints than one path may be at.
 const fiveEndpoints = "limit 5/1h\nendpoint *x/a/b 5/1h\nendpoint *x/a/b;c 5/1h\nendpoint *x/a%2fb 5/1h\n" +
 	"endpoint *//x* 5/1h\nendpoint /a/b* 5/1h\nendpoint /a* 5/1h"
 
@@ -117,10 +117,10 @@ func TestPathsWithTooManyEndpoints(t *testing.T) {
 	g.get("/x/a/b").admitted(4)
 	g.get("/a").admitted(4)
 	g.reload(fmt.Sprintf(site, strings.NewReplacer("endpoint *x/a/b;c 5/1h\n", "", "endpoint *//x* 5/1h\n", "").Replace(fiveEndpoints)))
-	g.get("//x/a%2fb;c").admitted(3) // four, one of which has been used
+	g.get("//x/a%2fb;c").admitted(3) // the path is at four endpoints, one of which was used
 }
 
-// A zone that tells paths apart refuses a path that only attackers send. Others do not.
+// A zone that tells paths apart refuses a path that only attackers send. Other zones do not.
 func TestPathsThatZonesRefuse(t *testing.T) {
 	hostile := []string{
 		"/public/../login", "/public/%2e%2e/login", "/public/..;/login", "/./login", "/login/.", "/export/..%2fpublic%2f1",
@@ -163,7 +163,7 @@ func TestLegacyZoneMatchesPathsAsCaddy(t *testing.T) {
 	g.get("/a%5cb").is(200) // caddy-ratelimit matches paths as Caddy does
 }
 
-// The matchers of a zone see each reading, and later handlers do not.
+// The matchers of a zone see each reading of the path, and later handlers do not.
 func TestMatchersSeeReadings(t *testing.T) {
 	for _, match := range []string{
 		"path /login", "path *login", "path_regexp ^/login$", "expression `path('/login')`", "expression `{path} == \"/login\"`",
@@ -210,7 +210,7 @@ func TestReadingsInOutage(t *testing.T) {
 	g.get("//x/login").is(503)
 }
 
-// A dry run decides a request at several endpoints as one, too.
+// A dry run decides a request at several endpoints as one request, too.
 func TestReadingsInDryRun(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
@@ -247,7 +247,7 @@ func TestReadingsAtOneEndpoint(t *testing.T) {
 	g.get("//secret/a%2fb;c").rejected().has("X-RateLimit-Limit", "0")
 }
 
-// Endpoints without a limit of their own share one count. It is charged the highest of their costs,
+// Endpoints without a limit of their own share one count. The request is charged the highest of their costs,
 // which the rejection names, whichever reading comes first.
 func TestReadingsShareTheHighestCost(t *testing.T) {
 	for _, tc := range []struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlanOfPrefix plans another prefix of IPv6 addresses, with counts of an IPv4 client.
+// TestPlanOfPrefix plans another prefix of IPv6 addresses, while an IPv4 client has counts.
 func TestPlanOfPrefix(t *testing.T) {
 	for _, tc := range []struct {
 		key    string
@@ -40,7 +40,7 @@ func TestPlanOfDryRunKeys(t *testing.T) {
 	}
 }
 
-// TestPlanOfMaskedLimit plans another limit of a zone whose limit rules have replaced.
+// TestPlanOfMaskedLimit plans another limit of a zone whose limit the rules have replaced.
 func TestPlanOfMaskedLimit(t *testing.T) {
 	g := serve(t, plannedSite)
 	g.admin("PATCH", "/rate_limit/rules", `{"zones": {"user": {"limit": "50/1h"}}}`).is(200)

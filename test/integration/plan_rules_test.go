@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestPlanOfStoreOfRules plans a reload that keeps the rules elsewhere, does it, and takes them
-// along.
+// TestPlanOfStoreOfRules plans a reload that changes where rules are kept, and then reloads. The plan and the
+// log say that the reload copies no rules.
 func TestPlanOfStoreOfRules(t *testing.T) {
 	redis := redistest.NewServer(t)
 	inRedis := "rate_limit {\nredis {\naddress " + redis.Addr + "\ntimeout 10s\n}\n}"
@@ -66,7 +66,7 @@ func TestPlanOfDryRun(t *testing.T) {
 	}
 }
 
-// Two sites share a zone, and one of them enforces it.
+// Two sites share a zone, and only one of them enforces it.
 func TestPlanOfDryRunInOneSite(t *testing.T) {
 	g := newGateway(t)
 	dry := strings.Replace(plannedSite, "limit 9/1h", "limit 9/1h\ndry_run", 1)

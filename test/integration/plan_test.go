@@ -30,7 +30,7 @@ func (g *gateway) plan(caddyfile string) (p *api.Plan) {
 	return p
 }
 
-// plannedSite is what the tests of plans change.
+// plannedSite is the site that the tests of plans change.
 const plannedSite = `rate_limit {
 	zone user {
 		key {header.X-User}
@@ -45,12 +45,12 @@ const plannedSite = `rate_limit {
 }
 respond hello`
 
-// TestAdminPlan plans reloads and then does them: what is said of a reload is what it logs.
+// TestAdminPlan plans reloads and then does them: what a reload logs is what its plan says.
 func TestAdminPlan(t *testing.T) {
 	const closed = " mode strict on_outage closed"
 	for _, tc := range []struct {
 		name, from, to string
-		want           []string // of each zone
+		want           []string // what the plan says of each zone
 	}{
 		{"nothing", "", "", nil},
 		{"limits", "limit 9/1h", "limit 7/1h burst 9", []string{
@@ -100,7 +100,7 @@ func TestAdminPlan(t *testing.T) {
 				t.Errorf("the plan is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
 			}
 			if tc.name == "all" {
-				return // no app is left to log it
+				return // no app is left to log the reload
 			}
 			g.reload(to)
 			for _, change := range []string{"added", "changed", "removed"} {
@@ -177,8 +177,8 @@ func TestAdminPlanRefuses(t *testing.T) {
 	}
 }
 
-// A plan tells nothing of the files and the environment of Caddy, in whatever setting it names them. What
-// the running configuration has of them may stay where it is.
+// A plan tells nothing of the files and the environment of Caddy, whichever setting names them. A placeholder
+// that the running configuration has may stay in its setting.
 func TestPlanExpandsNothingOfTheProcess(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("hunter2{x}"), 0o600); err != nil {

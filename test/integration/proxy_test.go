@@ -17,7 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// limited returns a site that admits five requests and has one more directive.
+// limited is a site that admits five requests. More directives may follow.
 const limited = `
 	rate_limit {
 		zone z {

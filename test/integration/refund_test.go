@@ -8,14 +8,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// limitedTwice returns a route with a zone that all requests share, and behind it, after some
-// directives, one by user that admits one request of each.
+// limitedTwice returns a route with a zone that all requests share. Behind it, after some directives, is a
+// zone by user.
 func limitedTwice(shared, between, user string) string {
 	return "route {\nrate_limit {\nzone shared {\nkey static\n" + shared + "\n}\n}\n" + between +
 		"\nrate_limit {\nzone user {\nkey {header.X-User}\n" + user + "\n}\n}\nrespond hello\n}"
 }
 
-// What a later handler rejects is not charged in the zones of an earlier one, whatever these are.
+// A request that a later handler rejects is not charged in the zones of an earlier one, whatever these are.
 func TestRejectedRequestIsNotChargedInEarlierHandler(t *testing.T) {
 	for name, shared := range map[string]string{
 		"token bucket":    "limit 4/24h",
@@ -65,8 +65,8 @@ func TestRejectionShowsRefund(t *testing.T) {
 	}
 }
 
-// A request that a later handler refuses for its key is not charged in an earlier one either, nor in
-// its dry runs.
+// A request that a later handler refuses for its key is not charged in an earlier handler, either, not even
+// in its dry runs.
 func TestRefusedRequestIsNotChargedInEarlierHandler(t *testing.T) {
 	g := serve(t, limitedTwice("limit 2/24h\ndry_run", "", "limit 5/24h\ndeny_key mallory"))
 	for range 5 {
@@ -80,8 +80,8 @@ func TestRefusedRequestIsNotChargedInEarlierHandler(t *testing.T) {
 	}
 }
 
-// What a later handler rejects counts where an upstream has worked for the request before: in error
-// routes, and in routes that handle a response. Else a client would have that work for nothing.
+// A request that a later handler rejects counts if an upstream has worked for it before: in error routes, and
+// in routes that handle a response. Otherwise a client would have that work for nothing.
 func TestRejectionAfterWorkIsCharged(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	const (

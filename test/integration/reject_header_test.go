@@ -2,8 +2,8 @@ package integration
 
 import "testing"
 
-// The rejections of one zone link to a page about it, and keep their body. Those of another zone, and
-// what is admitted, do not.
+// The rejections of one zone link to a page about it, and keep their body. Neither the rejections of another
+// zone nor admitted requests have the link.
 func TestRejectHeader(t *testing.T) {
 	for _, style := range []string{"json", "problem", "error"} {
 		t.Run(style, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestRejectHeader(t *testing.T) {
 	}
 }
 
-// For the rejections of all zones, a `header` in the site is enough. It also exposes a header of a zone to
-// scripts of other origins, beside those that are exposed anyway.
+// For the rejections of all zones, a `header` in the site is enough. It also exposes a zone's header to
+// scripts of other origins, besides the headers that are exposed anyway.
 func TestHeaderOfAllRejections(t *testing.T) {
 	g := serve(t, `
 		header {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// A rejection names the endpoint whose limit was hit: in both bodies, and to error routes. What the
-// limit of the zone rejects names none, at whatever endpoint. The upstream asks the gateway again, so
-// the second request is rejected while the first one is in flight.
+// A rejection names the endpoint whose limit was hit: in both bodies, and to error routes. If the limit of
+// the zone rejects the request, the rejection names no endpoint, wherever the request is. The upstream asks
+// the gateway again, so that the second request is rejected while the first one is in flight.
 func TestRejectionNamesEndpoint(t *testing.T) {
 	for style, read := range map[string]func(body string) (message, endpoint any){
 		"json": func(body string) (message, endpoint any) {

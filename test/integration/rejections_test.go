@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// exhausted serves a zone of two requests a minute and returns the reply to the third request.
+// exhausted serves a zone of two requests a minute, and returns the reply to the third request.
 func exhausted(t *testing.T, settings, site, method string, headers ...string) *reply {
 	t.Helper()
 	g := serve(t, `
@@ -41,7 +41,7 @@ func TestRejectJSON(t *testing.T) {
 	}
 }
 
-// With a burst, the headers have the burst, and the body has both.
+// With a burst, the headers tell the burst, and the body tells the burst and the limit.
 func TestRejectionDescribesBurst(t *testing.T) {
 	const want = `"message":"Rate limit of 100 requests per hour (bursts of 1) exceeded",` +
 		`"details":{"zone":"z","limit":100,"burst":1,"window_seconds":3600,`
@@ -246,7 +246,7 @@ func count(list []string, value string) (n int) {
 	return n
 }
 
-// A bucket may take centuries to fill. The wait is ten years at most, as long as the longest window.
+// A bucket may take centuries to fill. The wait is ten years at most, the longest window.
 func TestLongestWait(t *testing.T) {
 	g := serve(t, zoneSite("limit 1/87600h burst 40\ncost 40"))
 	g.get("/", alice).is(200)

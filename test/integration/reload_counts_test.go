@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestReloadSaysWhichCountsItDrops reloads a site with one change, and checks the lines of the log
-// about counts: one for each zone whose keys start anew, and none otherwise.
+// TestReloadSaysWhichCountsItDrops reloads a site with one change, and checks the lines of the log about
+// counts: one for each zone whose keys start anew, and no others.
 func TestReloadSaysWhichCountsItDrops(t *testing.T) {
 	const old = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 9/1h\nendpoint /search 5/1h\nipv6_prefix 56\n" +
 		"on_missing_key {client_ip} 3/1h\n}\n}\nrespond hello"
@@ -62,7 +62,7 @@ func TestReloadSaysThatTheStoreIsAnother(t *testing.T) {
 	checkDroppedCounts(t, g, append(want, "[user [store: "+inRedis+"one is now "+inRedis+"two]]")...)
 }
 
-// TestFailedReloadDropsNoCounts checks that a configuration that does not start says nothing.
+// TestFailedReloadDropsNoCounts checks that a configuration that does not start logs no dropped counts.
 func TestFailedReloadDropsNoCounts(t *testing.T) {
 	g := serve(t, zoneSite("limit 5/1h"))
 	if err := g.load(g.caddyfile("", zoneSite("limit 5/1h\nalgorithm fixed_window")+"\n}\nhttp://192.0.2.1:1 {\nbind 192.0.2.1")); err == nil {

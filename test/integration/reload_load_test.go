@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Reloads under load lose no request and no count. A site without the handler is loaded too, to
-// compare.
+// Reloads under load lose no request and no count. The test also loads a site without the handler, for
+// comparison.
 func TestReloadsUnderLoadLoseNothing(t *testing.T) {
 	const reloads, connections, limit = 100, 4, 1_000_000
 	g := newGateway(t)
@@ -61,7 +61,7 @@ func TestReloadsUnderLoadLoseNothing(t *testing.T) {
 		reloads, answered, limited.repeated.Load(), bare.answered.Load(), bare.repeated.Load())
 }
 
-// A load is the requests of clients with keep-alive connections.
+// A load is clients that send requests on keep-alive connections.
 type load struct {
 	clients            sync.WaitGroup
 	answered, repeated atomic.Int64

@@ -144,7 +144,8 @@ func TestFailedReloadChangesNothing(t *testing.T) {
 		}
 		left--
 		g.get("/", alice).admitted(left).has("X-RateLimit-Limit", "50")
-		// Not at the admin API: Caddy has replaced it by that of the configuration that failed.
+		// The admin API cannot be asked: Caddy has replaced it by the admin API of the configuration that
+		// failed.
 		series := g.scrapeAt(g.addr)
 		if n := series[`caddy_rate_limit_requests_total{key="",zone="user"}`]; n != float64(50-left) {
 			t.Errorf("%s: requests decided by the zone = %v, want %d", name, n, 50-left)

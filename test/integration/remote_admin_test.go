@@ -24,11 +24,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-const remoteURL = "https://gateway.internal:2021" // of the remote admin endpoint of docs/operate/remote.md
+const remoteURL = "https://gateway.internal:2021" // the remote admin endpoint of docs/operate/remote.md
 
-// TestRemoteAdmin runs a Caddy with the configuration of docs/operate/remote.md for remote access. Each
-// client may do what its certificate permits, no client without one may do anything, and the
-// history has the subject of who has changed what.
+// TestRemoteAdmin runs a Caddy with the configuration for remote access of docs/operate/remote.md. Each
+// client may do what its certificate permits, and a client without a certificate may do nothing. The history
+// has the subject of the certificate with which somebody has changed something.
 func TestRemoteAdmin(t *testing.T) {
 	alice, monitor := newCertificate(t, "alice", nil), newCertificate(t, "monitor", nil)
 	g := startRemoteAdmin(t, alice, monitor)
@@ -68,7 +68,7 @@ func TestRemoteAdmin(t *testing.T) {
 		{monitor, "GET", "/rate_limit/../config/", "", 403, nil},
 		{alice, "POST", "/load", `{}`, 403, nil},
 		{alice, "POST", "/stop", "", 403, nil},
-		// Pages that a browser with alice's certificate shows.
+		// Requests of pages that a browser with alice's certificate shows.
 		{alice, "POST", overrides, override, 403, []string{"Origin: https://attacker.example"}},
 		{alice, "POST", overrides, override, 400, []string{"Origin: null"}},
 		{alice, "POST", overrides, override, 400, []string{"Sec-Fetch-Mode: no-cors"}},
@@ -88,7 +88,7 @@ func TestRemoteAdmin(t *testing.T) {
 	g.mustRemote(monitor, "GET", "/rate_limit/rules/versions", "").is(200).
 		says(`{"version":1,`, `"author":"CN=alice,O=ops"`)
 
-	// The commands do the same. Nobody can name another author than that of the certificate.
+	// The commands do the same. Nobody can name another author than the subject of the certificate.
 	change := g.command(t, alice, "override", "change", "launch", "--limit", "3/1h", "--author", "mallory")
 	if !strings.Contains(change, "3/1h") {
 		t.Errorf("override change prints %s, want the limit", change)
@@ -119,12 +119,12 @@ func TestRemoteAdmin(t *testing.T) {
 	}
 }
 
-// A remoteAdmin is a Caddy of its own process, which has a remote admin endpoint.
+// A remoteAdmin is a Caddy in a process of its own, which has a remote admin endpoint.
 type remoteAdmin struct {
 	*gateway
 	endpoint string         // the address of the remote admin endpoint
-	roots    *x509.CertPool // that vouch for it
-	root     string         // the file of them
+	roots    *x509.CertPool // the roots that vouch for the endpoint
+	root     string         // the file of roots
 }
 
 // startRemoteAdmin starts a Caddy with the configuration of the page, and one site.
@@ -165,7 +165,7 @@ func startRemoteAdmin(t *testing.T, alice, monitor *tls.Certificate) *remoteAdmi
 	return g
 }
 
-// config returns the configuration of the page for these clients, on this machine, with one site.
+// config returns the configuration of the page, for these clients, this machine and one site.
 func (g *remoteAdmin) config(alice, monitor *tls.Certificate) []byte {
 	g.t.Helper()
 	page, err := os.ReadFile(remotePage)
@@ -203,7 +203,8 @@ func (g *remoteAdmin) config(alice, monitor *tls.Certificate) []byte {
 	return whole
 }
 
-// remote sends a request to the remote admin endpoint from a client with a certificate; nil: none.
+// remote sends a request to the remote admin endpoint, from a client with a certificate. certificate is nil
+// if the client has none.
 func (g *remoteAdmin) remote(
 	certificate *tls.Certificate, method, path, body string, headers ...string,
 ) (*reply, error) {
@@ -213,7 +214,7 @@ func (g *remoteAdmin) remote(
 		if certificate == nil {
 			return new(tls.Certificate), nil
 		}
-		return certificate, nil // also if the server does not ask for it
+		return certificate, nil // even if the server does not ask for it
 	}
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
 	client := &http.Client{Timeout: 20 * time.Second, Transport: transport}
@@ -251,11 +252,11 @@ func (g *remoteAdmin) command(t *testing.T, certificate *tls.Certificate, args .
 	_, port, _ := strings.Cut(g.endpoint, ":")
 	args = append([]string{"rate-limit", "--address", "localhost:" + port, "--client-cert", filepath.Join(dir, "client.crt"),
 		"--client-key", filepath.Join(dir, "client.key"), "--ca", g.root}, args...)
-	out, _ := exec.Command(builtCaddy(t), args...).CombinedOutput() // it has the error
+	out, _ := exec.Command(builtCaddy(t), args...).CombinedOutput() // the output has the error
 	return string(out)
 }
 
-// mustRemote is remote for a client that gets an answer.
+// mustRemote does what remote does, for a client that must get an answer.
 func (g *remoteAdmin) mustRemote(certificate *tls.Certificate, method, path, body string, headers ...string) *reply {
 	g.t.Helper()
 	r, err := g.remote(certificate, method, path, body, headers...)
@@ -265,7 +266,7 @@ func (g *remoteAdmin) mustRemote(certificate *tls.Certificate, method, path, bod
 	return r
 }
 
-// newCertificate returns a certificate that is no authority, signed by itself if signer is nil.
+// newCertificate returns a certificate that is no authority. It is self-signed if signer is nil.
 func newCertificate(t *testing.T, name string, signer *tls.Certificate) *tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -17,7 +17,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
-	at     time.Time // when it was read
+	at     time.Time // when the response was read
 }
 
 func readReply(t *testing.T, resp *http.Response) *reply {
@@ -94,7 +94,7 @@ func (r *reply) number(name string) int64 {
 	return n
 }
 
-// An item holds the parameters of a member of RateLimit or RateLimit-Policy; -1 if a parameter is
+// An item has the parameters of a member of RateLimit or RateLimit-Policy, -1 for a parameter that is
 // missing.
 type item struct{ q, w, r, t int64 }
 

@@ -166,7 +166,8 @@ func TestFloodOfKeysDoesNotFloodLog(t *testing.T) {
 		g.get("/", "X-User: next"+strconv.Itoa(user))
 		g.get("/", "X-User: next"+strconv.Itoa(user))
 	}
-	// The first line of a second has those of the seconds before, and one may begin within the flood.
+	// The first line of a second has the number of lines suppressed in the seconds before. A second may begin
+	// within the flood.
 	suppressed := 0
 	for _, line := range g.logged("rate limit exceeded") {
 		n, _ := line["suppressed"].(float64)
@@ -207,8 +208,8 @@ func TestPlaceholdersInAccessLog(t *testing.T) {
 	}
 }
 
-// The header directive prints placeholders literally that are unknown. Those of a zone are known
-// even if it did not apply, and a misspelled zone shows.
+// The directive header prints unknown placeholders literally. The placeholders of a zone are known even if
+// the zone did not apply, and a misspelled zone shows.
 func TestPlaceholdersOfZoneThatDoesNotApply(t *testing.T) {
 	g := serve(t, `
 		log

@@ -8,13 +8,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// userZone returns a directive with a zone that counts users, and these lines in the zone and in
-// the directive.
+// userZone returns a directive with a zone that counts users, with lines in the zone and in the directive.
 func userZone(inZone, inDirective string) string {
 	return "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 5/1h\n" + inZone + "\n}\n" + inDirective + "\n}\n"
 }
 
-// What a client writes does not become the site's because vars copies it.
+// A value that a client writes is still the client's after vars has copied it.
 func TestVariablesThatClientsControl(t *testing.T) {
 	const byPlan = "tier {vars.plan} {\npro 50/1h\n}"
 	const ofPlan = "value of {http.vars.plan}, because vars sets it to {http.request.header.X-Plan}"
@@ -46,7 +45,8 @@ func TestVariablesThatClientsControl(t *testing.T) {
 	}
 }
 
-// A page for status 429 that no zone hands over to is probably not meant to be unused.
+// A page for status 429 to which no zone hands rejections over is reported: it is probably not meant to be
+// unused.
 func TestUnusedErrorPage(t *testing.T) {
 	const page = "\nhandle_errors 429 {\nrespond slow\n}\n"
 	for _, tc := range []struct {
@@ -80,8 +80,7 @@ func TestUnusedErrorPage(t *testing.T) {
 	}
 }
 
-// Sites of one server are told apart by their hosts, and named routes belong to those that invoke
-// them.
+// Sites of one server are told apart by their hosts, and a named route belongs to the sites that invoke it.
 func TestRoutesBelongToSites(t *testing.T) {
 	g := newGateway(t)
 	site := func(host, directives string) string {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// A client address that the rules or the configuration deny or allow shows that: in inspect, where
-// its key is the address, and among the decisions about the address. A request that passes both
-// directives counts once.
+// If the rules or the configuration deny or allow a client address, that shows: in inspect, where the key is
+// the address, and among the decisions about the address. A request that passes both directives counts once.
 func TestAccessByAddressIsVisible(t *testing.T) {
 	g := serve(t, `
 	rate_limit {
@@ -66,7 +65,7 @@ func TestAccessByAddressIsVisible(t *testing.T) {
 	}
 }
 
-// An override that has no effect says so in its answer, and the command says it too.
+// The answer to an override without an effect says that it has none, and so does the command.
 func TestOverridesWithoutEffect(t *testing.T) {
 	inEachStore(t, func(t *testing.T, g *gateway) {
 		add := func(key, more string) *reply {
@@ -99,7 +98,7 @@ func TestOverridesWithoutEffect(t *testing.T) {
 	})
 }
 
-// An entry is removed by what it is about, so that nobody has to look for its ID.
+// An entry is removed by its zone and key, or its address, so that nobody has to look for its ID.
 func TestRemoveByKey(t *testing.T) {
 	g := serve(t, rulesZone)
 	for _, tc := range []struct{ list, entry, about, another string }{

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// addressZone counts IPv6 addresses by their first bits.
+// addressZone counts IPv6 addresses by so many of their first bits.
 func addressZone(bits int) string {
 	return fmt.Sprintf(`
 	rate_limit {
@@ -27,8 +27,8 @@ func addressZone(bits int) string {
 	respond hello`, bits)
 }
 
-// Rules about an address are about its count, whatever address of that they name and however it is
-// written: they are made once, and found and removed by each of them.
+// Rules about an address are about its count, whichever address of that count they name and however it is
+// written. There is one rule for a count, and each of these addresses finds and removes it.
 func TestRulesAboutAddressesAreOnePerCount(t *testing.T) {
 	g := serve(t, addressZone(64))
 	spellings := []string{
@@ -50,7 +50,7 @@ func TestRulesAboutAddressesAreOnePerCount(t *testing.T) {
 		g.admin("GET", path, "").is(200).says(fmt.Sprintf(`{"%s":[]}`, list.name))
 	}
 
-	// Documents are normalised, too, and changes of entries.
+	// Documents are normalised, too, and so are changes of entries.
 	put := http.Header{"If-Match": {"*"}, "Content-Type": {"application/json"}}
 	document := `{"overrides": [{"id": "a", "zone": "ip", "key": "2001:db8::1234", "limit": "5/1h"}, {"id": "b", "zone": "ip", "key": %q, "limit": "6/1h"}],
 		"access": [{"id": "c", "action": "deny", "address": "2001:DB8:1::"}]}`
@@ -67,7 +67,7 @@ func TestRulesAboutAddressesAreOnePerCount(t *testing.T) {
 	g.admin("POST", "/rate_limit/access", `{"action": "deny", "address": "2001:db8:1:0::/128"}`).is(409)
 	g.get("/", from("2001:db8::77")).is(200).has("X-RateLimit-Limit", "5")
 
-	// A host has several spellings as well.
+	// A host has several spellings, too.
 	g.admin("POST", "/rate_limit/overrides", `{"id": "h", "zone": "host", "key": "API.example.com.", "limit": "9/1h"}`).is(201).says(`"key":"api.example.com"`)
 	g.admin("POST", "/rate_limit/overrides", `{"zone": "host", "key": "api.Example.com", "limit": "8/1h"}`).is(409)
 
@@ -76,7 +76,7 @@ func TestRulesAboutAddressesAreOnePerCount(t *testing.T) {
 	g.admin("POST", "/rate_limit/zones/ip/inspect", `{"key": "2001:db8::1234"}`).is(200).says(`"key":"2001:db8::/64"`, hash)
 }
 
-// Rules that were made when the addresses counted by another prefix are about the counts of today.
+// Rules that were made when addresses counted by another prefix apply to the counts of today's prefix.
 func TestRulesOfAddressesOutliveTheirPrefix(t *testing.T) {
 	g := serve(t, addressZone(128))
 	for i, key := range []string{"2001:db8::1234", "2001:db8::9"} {

@@ -36,13 +36,12 @@ const rulesZone = `
 	}
 	respond hello`
 
-// inEachStore runs test with counts and rules in memory and Caddy's storage, and with both in
-// Redis.
+// inEachStore runs test twice: with counts in memory and rules in Caddy's storage, and with both in Redis.
 func inEachStore(t *testing.T, test func(t *testing.T, g *gateway)) {
 	inEachStoreOf(t, rulesZone, test)
 }
 
-// inEachStoreOf is inEachStore with another site.
+// inEachStoreOf does what inEachStore does, with another site.
 func inEachStoreOf(t *testing.T, site string, test func(t *testing.T, g *gateway)) {
 	t.Run("memory", func(t *testing.T) { test(t, serve(t, site)) })
 	t.Run("Redis", func(t *testing.T) {
@@ -277,8 +276,8 @@ func TestRulesEmergencyOfAllNodes(t *testing.T) {
 	})
 }
 
-// Fifty clients add overrides and change zones at the same time: nothing is lost, and there is no
-// status but that of success.
+// Fifty clients add overrides and change zones at the same time. Nothing is lost, and every status is that of
+// success.
 func TestRulesConcurrentWriters(t *testing.T) {
 	inEachStore(t, func(t *testing.T, g *gateway) {
 		const writers = 50
@@ -309,8 +308,8 @@ func TestRulesConcurrentWriters(t *testing.T) {
 	})
 }
 
-// Pages of other origins can change nothing, also when the admin endpoint listens on all interfaces
-// and the page's name was rebound to it: browsers send Origin with each change.
+// Pages of other origins can change nothing, even if the admin endpoint listens on all interfaces and the
+// page's name was rebound to it: browsers send Origin with each change.
 func TestRulesBrowsersCanChangeNothing(t *testing.T) {
 	check := func(g *gateway, headers ...string) {
 		g.t.Helper()
@@ -347,8 +346,8 @@ func TestRulesBrowsersCanChangeNothing(t *testing.T) {
 	g.admin("GET", "/rate_limit/rules", "", "Host: "+rebound).is(200).has("ETag", `"0"`)
 }
 
-// The network loopback listens on the loopback interface alone. For Caddy, its address :2019 is one
-// of all interfaces.
+// The network loopback listens on the loopback interface alone. Caddy takes its address :2019 for one of all
+// interfaces.
 func init() {
 	caddy.RegisterNetwork("loopback", func(ctx context.Context, _, _, ports string, offset uint, config net.ListenConfig) (any, error) {
 		address, err := caddy.ParseNetworkAddress(net.JoinHostPort("127.0.0.1", ports))
@@ -397,7 +396,8 @@ func TestRulesRollbackRestoresBehaviour(t *testing.T) {
 	}
 }
 
-// The rules of a node outlive reloads and a removed zone, which is no obstacle to other changes.
+// The rules of a node outlive reloads. They also outlive the zone that they are about, and do not prevent
+// other changes.
 func TestRulesOutliveConfiguration(t *testing.T) {
 	g := serve(t, rulesZone)
 	g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "alice", "limit": "4/1h"}`).is(201)

@@ -12,8 +12,8 @@ const (
 	addToAlice = `{"key": "alice", "events": 5}`
 )
 
-// While the Redis of counts and rules is gone, nothing is acknowledged. What is in force stays in
-// force and can be read.
+// While the Redis of counts and rules is gone, no change is acknowledged. The rules in force stay in force
+// and can be read.
 func TestRulesWithoutStore(t *testing.T) {
 	redis := redistest.NewServer(t)
 	g := serveWith(t, "rate_limit {\nredis {\naddress "+redis.Addr+"\n}\nbreaker {\nprobe_every 100ms\n}\n}", rulesZone)

@@ -10,15 +10,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
-// scrape returns this module's metrics from the admin API, by name and labels as written there.
+// scrape returns this module's metrics from the admin API, by name and labels as they are written there.
 func (g *gateway) scrape() map[string]float64 {
 	g.t.Helper()
 	g.awaitAdmin()
 	return g.scrapeAt(adminAddr)
 }
 
-// awaitAdmin waits until the admin servers of earlier configurations have stopped. Until then they
-// may answer instead of the new one, with the metrics of their own configuration.
+// awaitAdmin waits until the admin servers of earlier configurations have stopped. Until then, they may
+// answer instead of the new one, with the metrics of their own configuration.
 func (g *gateway) awaitAdmin() {
 	g.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); len(g.logged("stopped previous server")) < g.loads; {

@@ -40,7 +40,7 @@ const recordedSite = `	log
 	}
 `
 
-// A recorded is what simulate says about a recorded log.
+// A recorded is what simulate says about the recorded log.
 type recorded struct {
 	Zone struct {
 		Limits []sim.ZoneLimitOutcome
@@ -61,8 +61,9 @@ func replayed(t *testing.T, log, config string) (r recorded) {
 	return r
 }
 
-// TestSimulateGolden replays a log that a gateway has written. With the instants that it has recorded, all
-// decisions are the same. Without them, those of keys below their limit are, and the counts by minute.
+// TestSimulateGolden replays a log that a gateway has written. With the instants of the decisions in the log,
+// simulate decides every request as the gateway did. Without them, its rejections per minute are off by 0.1 %
+// at most, and it rejects no key that the gateway never rejected.
 func TestSimulateGolden(t *testing.T) {
 	if *writeLog {
 		record(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// The log that a gateway wrote says what the gateway decided: simulate decides alike.
+// From the log that a gateway wrote, simulate decides as the gateway decided.
 func TestSimulateRepeatsDecisions(t *testing.T) {
 	const requests = 400
 	for _, algorithm := range []string{"token_bucket", "sliding_window_log", "fixed_window", "sliding_window 4"} {
@@ -53,7 +53,7 @@ func TestSimulateRepeatsDecisions(t *testing.T) {
 				t.Errorf("%s: %s is rejected %d times, and was never", algorithm, key.Key, key.Rejected)
 			}
 		}
-		// An instant in the log is that of the end of a request, so the gateway decided up to a millisecond before.
+		// An instant in the log is the end of a request. The gateway decided up to a millisecond before.
 		if difference := first.RequestsRejected - int64(rejected); difference < -requests/50 || difference > requests/50 {
 			t.Errorf("%s: %d requests rejected, simulated: %d", algorithm, rejected, first.RequestsRejected)
 		}

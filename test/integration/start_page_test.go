@@ -10,8 +10,8 @@ import (
 
 const startPage = "../../docs/start.md"
 
-// TestStartPage serves the Caddyfile of docs/start.md, sends the requests of the page in their order,
-// and compares what comes back with what the page shows. Numbers of two digits or more may differ.
+// TestStartPage serves the Caddyfile of docs/start.md, sends the requests of the page in their order, and
+// compares the responses with what the page shows. Numbers of two digits or more may differ.
 func TestStartPage(t *testing.T) {
 	page, err := os.ReadFile(startPage)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestStartPage(t *testing.T) {
 		case strings.HasPrefix(c.command, "bin/caddy rate-limit"):
 			got, c.output = tableShape(shell.run(strings.TrimPrefix(c.command, "bin/"))), tableShape(c.output)
 		default:
-			ran-- // it clones, builds, checks or starts
+			ran-- // the command clones, builds, checks or starts
 			continue
 		}
 		if g, w := number.ReplaceAllString(got, "N"), number.ReplaceAllString(c.output, "N"); strings.TrimSpace(g) != strings.TrimSpace(w) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// What Redis says about itself is in the metrics, and how long each zone waits for it. A zone that
-// asks nothing has no more series than before, and neither has one that counts in memory.
+// The metrics have what Redis says about itself, and how long each zone waits for it. A zone that asks Redis
+// nothing has no more series than before, and neither has a zone that counts in memory.
 func TestStoreMetrics(t *testing.T) {
 	const zones = "rate_limit {\nzone asked {\nmode strict\nkey {path}\nlimit 9/1h\n}\n}\nrate_limit /idle {\nzone idle {\nkey all\nlimit 9/1h\n}\n}\nrespond hello"
 	count := func(g *gateway, prefix string) (n int) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestUnknownTierIsSeen sends requests whose tier is spelled in another case than the zone's: they
-// have the default tier, and everything that operators see says why.
+// TestUnknownTierIsSeen sends requests whose tier is spelled in another case than in the zone. They have the
+// default tier, and everything that operators see says why.
 func TestUnknownTierIsSeen(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(g.caddyfile("", "log\nrate_limit {\nlog_rejections all\nzone plans {\nkey {header.X-User}\n"+
@@ -53,14 +53,14 @@ func TestStoredTierInAnotherCase(t *testing.T) {
 	g.get("/", alice).is(200)
 	g.admin("POST", "/rate_limit/tiers", `{"zone": "plans", "key": "bob", "tier": "pro"}`).is(400).says(`use \"Pro\"`)
 	g.reload(site("pro"))
-	g.get("/", alice).is(429) // two are above the limit of free
+	g.get("/", alice).is(429) // the second request is above the limit of free
 	lines := g.logged("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it")
 	if len(lines) == 0 {
 		t.Error("a rule with a tier that is not there is not logged")
 	}
 }
 
-// A pattern for all keys may give the tier that is the default, too.
+// A pattern for all keys may give them the tier that is the default, too.
 func TestDefaultOfAllKeys(t *testing.T) {
 	g := serve(t, "rate_limit {\nzone user {\nkey {header.X-User}\ntier {\npro 9/1h\nkeys * pro\ndefault pro\n}\n}\n}\nrespond hello")
 	g.get("/", alice).admitted(8)

@@ -43,7 +43,7 @@ const topZone = `
 	}
 	respond hello`
 
-// A topEntry is what the API lists of a key.
+// A topEntry is what the API lists about a key.
 type topEntry map[string]any
 
 // top returns what GET top lists of a zone.
@@ -111,7 +111,7 @@ func TestAdminTop(t *testing.T) {
 		send(3, "GET", "/at-once", "X-User: one")
 		g.checkTop("at_once", "", "one - concurrent 9")
 
-		// The limit in force is shown, also if it is that of an override or was changed.
+		// The list shows the limit in force, even if it is that of an override or was changed.
 		g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "pro", "limit": "1000/1h", "id": "o"}`).is(201)
 		g.request("GET", "/", "X-User: pro", "X-Tier: pro").is(200)
 		if keys := g.top("user", "?limit=2"); keys[1]["limit"] != "1000/1h" {
@@ -120,7 +120,7 @@ func TestAdminTop(t *testing.T) {
 	})
 }
 
-// Requests that the node rejects by itself are seen, too: a flood on an exhausted key comes first.
+// Requests that the node rejects by itself count, too: a flood on an exhausted key comes first.
 func TestAdminTopShowsFloods(t *testing.T) {
 	inEachStoreOf(t, topZone, func(t *testing.T, g *gateway) {
 		for range 300 {
@@ -137,7 +137,7 @@ func TestAdminTopShowsFloods(t *testing.T) {
 	})
 }
 
-// Keys may be secrets. They are shown with log_key, and addresses always.
+// Keys may be secrets. They are shown only with log_key, except addresses, which are always shown.
 func TestAdminTopShortensKeys(t *testing.T) {
 	g := serve(t, strings.Replace(topZone, "log_key", "", 1))
 	g.request("GET", "/", "X-User: sk_live_0123456789").is(200)
@@ -160,7 +160,7 @@ func TestAdminTopShortensKeys(t *testing.T) {
 	}
 }
 
-// An operator copies what is listed of a key into another request, whatever the key is.
+// An operator can copy the name of a listed key into another request, whatever the key is.
 func TestAdminTopNamesKeys(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for _, tc := range []struct{ zone, user, b, want string }{
@@ -168,7 +168,7 @@ func TestAdminTopNamesKeys(t *testing.T) {
 		{"exact", "\xff\xfe", "", `"key_base64":"//4="`},
 		{"exact", long, "", `"key_stored":"`},
 		{"pair", "a", "b", `"key":"a:b"`},
-		{"pair", "a:b", "c", `"key":"a:b:c"`}, // and "a" with "b:c" has the same text
+		{"pair", "a:b", "c", `"key":"a:b:c"`}, // "a" with "b:c" has the same text
 		{"pair", long, "c", `"key_stored":"`},
 	} {
 		inEachStoreOf(t, topZone, func(t *testing.T, g *gateway) {
@@ -181,7 +181,7 @@ func TestAdminTopNamesKeys(t *testing.T) {
 				t.Fatalf("%d keys are listed, want one: %v", len(keys), keys)
 			}
 			var name string
-			for _, member := range []string{"key_stored", "key_base64", "key"} { // in this order
+			for _, member := range []string{"key_stored", "key_base64", "key"} { // the first that is present names the key
 				if value := keys[0][member]; value != nil {
 					name = fmt.Sprintf("%q: %q", member, value)
 					break

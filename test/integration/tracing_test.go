@@ -17,7 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A traceReceiver is what Caddy exports its spans to.
+// A traceReceiver is the receiver of the spans that Caddy exports.
 type traceReceiver struct {
 	mu    sync.Mutex
 	spans []*otlp.Span
@@ -111,7 +111,7 @@ func TestSpansHaveDecisions(t *testing.T) {
 		}
 	}
 
-	// Without tracing, there is none; with it in an outer route, there is again.
+	// Without tracing, there is no span. With tracing in an outer route, there is one again.
 	g.reload(fmt.Sprintf(site, ""))
 	g.get("/9", alice)
 	g.reload("route {\ntracing\nroute {\n" + fmt.Sprintf(site, "") + "\n}\n}")

@@ -2,8 +2,8 @@ package integration
 
 import "testing"
 
-// An IPv4 address has one count, and is on the same lists and matched alike, however a proxy or a
-// translator (NAT64, SIIT-DC) writes it.
+// An IPv4 address has one count, is on the same lists, and is matched alike, however a proxy or a translator
+// (NAT64, SIIT-DC) writes it.
 func TestTranslatedAddressesAreIPv4(t *testing.T) {
 	const site = `
 		rate_limit {
@@ -55,8 +55,8 @@ func TestTranslatedAddressesAreIPv4(t *testing.T) {
 	g.get("/", from("192.0.2.77")).is(403)
 }
 
-// TestPrefixOfTranslator has clients behind a translator with a prefix of its own. Other addresses of
-// the network count as before, and the handlers that follow have the address as it came.
+// TestPrefixOfTranslator has clients behind a translator with a prefix of its own. Other addresses of the
+// network count as before, and the handlers that follow see the address as it came.
 func TestPrefixOfTranslator(t *testing.T) {
 	g := serveWith(t, "rate_limit {\nnat64 2001:db8:64::/96 2001:db8:65::/96\n}", `
 		rate_limit {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
-// An operator tries another limit on what has come since the first question.
+// An operator tries another limit on the requests that have come since the first question.
 func TestAdminTry(t *testing.T) {
 	g := serve(t, `
 	rate_limit {
@@ -35,7 +35,7 @@ func TestAdminTry(t *testing.T) {
 		}
 		return answer
 	}
-	g.get("/", alice).is(200) // nobody has asked yet
+	g.get("/", alice).is(200) // this request comes before the first question
 	for _, zone := range []string{"user", "watched"} {
 		if first := try(zone, "{}"); first.Requests != 0 || first.KeysPart != 1 || first.Since.IsZero() {
 			t.Errorf("first trial = %+v, want no request", first)
@@ -49,14 +49,14 @@ func TestAdminTry(t *testing.T) {
 	for _, test := range []struct {
 		zone, body string
 		requests   int64
-		limit      string // the tried one, or that in force
+		limit      string // the limit that is tried, or the one in force
 		rejected   int64
 		best       string
 	}{
-		{"user", `{"limit":"5/1h"}`, 8, "5/1h", 3, ""}, // of three limits with as many requests, the first; one key alone needs most
+		{"user", `{"limit":"5/1h"}`, 8, "5/1h", 3, ""}, // the answer is about the first of three limits with as many requests; one key needs most
 		{"user", `{"tier":"pro","limit":"6/1h"}`, 8, "6/1h", 2, ""},
 		{"user", `{"endpoint":"/export"}`, 8, "2/1h", 6, ""},
-		{"watched", `{}`, 12, "4/1h", 4, "2/1h"}, // those that zone user admits
+		{"watched", `{}`, 12, "4/1h", 4, "2/1h"}, // the requests that zone user admits
 	} {
 		answer := try(test.zone, test.body)
 		found := false

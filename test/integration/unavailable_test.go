@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// While Redis does not answer, no body tells what is left.
+// While Redis does not answer, no body tells how much is left.
 func TestRejectionInOutage(t *testing.T) {
 	const redis = "rate_limit {\nnodes 1\nredis {\naddress 127.0.0.1:1\n}\n}"
 	zone := func(onOutage, reject string) string {

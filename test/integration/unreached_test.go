@@ -7,8 +7,8 @@ import (
 
 const oneZone = "rate_limit {\nzone all {\nkey static\nlimit 1/1h\n}\n}\n"
 
-// TestUnreachedHandler loads sites in which no request reaches a zone, as directives stand in the
-// order in which somebody has put them.
+// TestUnreachedHandler loads sites in which no request reaches a zone, because of the order in which somebody
+// has put the directives.
 func TestUnreachedHandler(t *testing.T) {
 	g := newGateway(t)
 	for name, tc := range map[string]struct{ options, site, answers string }{

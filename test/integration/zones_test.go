@@ -118,8 +118,8 @@ func TestMatchersSelectZones(t *testing.T) {
 func TestMissingKeys(t *testing.T) {
 	for _, test := range []struct {
 		setting      string
-		first, other int // statuses of a second request from the same address, and of one from another
-		warnings     int // only about the default
+		first, other int // the statuses of a second request from the address, and of one from another address
+		warnings     int // there are warnings only about the default
 	}{
 		{"", 429, 200, 1},
 		{"on_missing_key {client_ip}", 429, 200, 0},

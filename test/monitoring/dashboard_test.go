@@ -12,14 +12,14 @@ import (
 
 const dashboardFile = root + "/deploy/grafana/fleetlimit.json"
 
-// A dashboard is what is checked of one of Grafana.
+// A dashboard has the members of a dashboard of Grafana that are checked.
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct{ List []variable }
 	Panels                  []panel
 }
 
-// A source is where a panel has its data from.
+// A source is where a panel gets its data.
 type source struct{ Type, UID string }
 
 type variable struct {
@@ -174,7 +174,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestPlantedFaults plants faults in the dashboard, and each is found.
+// TestPlantedFaults plants faults in the dashboard, and checks that each is found.
 func TestPlantedFaults(t *testing.T) {
 	text := readDashboard(t)
 	for _, tt := range []struct{ old, new, problem string }{
@@ -207,9 +207,8 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// checkQueries looks for data of each query of the dashboard in the last minutes. A panel that is
-// empty unless something is wrong compares with 0 at the end of its query. What it compares must
-// exist.
+// checkQueries checks that each query of the dashboard has had data in the last minutes. A query that has
+// data only if something is wrong ends in a comparison with 0. The data that it compares must exist.
 func checkQueries(t *testing.T, p *server) {
 	t.Helper()
 	fill := strings.NewReplacer("$__rate_interval", "1m", "$job", ".+", "$instance", ".+", "$zone", ".+")

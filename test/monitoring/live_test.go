@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// manyZones are zones that decide requests without rejecting them. So one request has many decisions
-// to record.
+// manyZones are zones in a dry run, which decide requests without rejecting them. With them, one request has
+// many decisions to record.
 var manyZones = func() (zones string) {
 	for i := range 100 {
 		zones += fmt.Sprintf("\t\tzone many%d {\n\t\t\tkey all\n\t\t\tlimit block\n\t\t\tdry_run\n\t\t}\n", i)
@@ -23,9 +23,9 @@ var manyZones = func() (zones string) {
 	return zones
 }()
 
-// aloneSite has zones that are counted in memory: one of which the keys find no room, one that reads
-// a user before authentication, one whose key no request has, one whose key nothing provides, one that rejects, one whose requests
-// count for many events, two with requests that are doubtful, and a hundred dry runs. The password is
+// aloneSite has zones that are counted in memory: one in which keys find no room, one that reads a user
+// before authentication, one whose key no request has, one whose key nothing provides, one that rejects, one
+// whose requests count for many events, two with doubtful requests, and a hundred dry runs. The password is
 // "secret".
 var aloneSite = fmt.Sprintf(`	rate_limit {
 		zone full {
@@ -88,16 +88,17 @@ var aloneSite = fmt.Sprintf(`	rate_limit {
 		alice $2a$04$QAZ/EfkZmmaVdHVAsB6cAOlEkI5KJ6IIwXaikF1QbQZ3gZObqgiHa
 	}`, manyZones)
 
-// fleetSite limits by API key, and has a zone that on_outage admits.
+// fleetSite limits by API key, with on_outage open.
 func fleetSite(limit string) string { return nodetest.UserSite(limit + "\n\t\t\ton_outage open") }
 
 // pace is the time between two requests of a load.
 const pace = 10 * time.Millisecond
 
-// rulesKey is where Redis has the rules, and the channel on which nodes learn of new ones.
+// rulesKey is the key in Redis that has the rules, and the channel on which nodes learn of new ones.
 const rulesKey = "rl:{rules}:versions"
 
-// causes are expressions that show that the cause of an alert exists, whatever the rules record.
+// causes are expressions that show that the cause of an alert exists. They do not depend on what the rules
+// record.
 var causes = map[string]string{
 	"RateLimitRejectionsHigh":        `rate(caddy_rate_limit_decisions_total{outcome="rejected", zone="small"}[2s]) > 1`,
 	"RateLimitKeyFlood":              `rate(caddy_rate_limit_evictions_total[2s]) > 1`,
@@ -157,7 +158,7 @@ func TestFleet(t *testing.T) {
 	}
 
 	t.Log("what clients do")
-	loads := []func(){ // each stops one
+	loads := []func(){ // each function stops one load
 		alone.Send(pace, func(i int) (string, string) { return "/", fmt.Sprint("X-Api-Key: flood", i) }),
 		alone.Send(pace, func(int) (string, string) { return "/user", "Authorization: Basic YWxpY2U6c2VjcmV0" }),
 		alone.Send(pace, func(int) (string, string) { return "/nobody", "X-Api-Key: a" }),
@@ -175,15 +176,15 @@ func TestFleet(t *testing.T) {
 		s.Pause()
 	}
 	proxy.Delay(30 * time.Millisecond)
-	for seen["RateLimitHotKey"].Labels == nil { // no hotter than necessary: the average takes time to fall
+	for seen["RateLimitHotKey"].Labels == nil { // as hot as necessary, and no hotter: the average takes time to fall
 		if alone.Metric(`caddy_rate_limit_hottest_key_per_second{zone="dear"}`) < 15000 {
 			alone.MustGet(200, "/dear")
 		}
 		fires()
 	}
-	for seen["RateLimitDecisionsUnrecorded"].Labels == nil { // no more than necessary: they are in the log of the node
+	for seen["RateLimitDecisionsUnrecorded"].Labels == nil { // as many as necessary, and no more: they are in the log of the node
 		for range 5 {
-			_, _, _ = alone.Get("/many") // another zone may reject it, afterwards
+			_, _, _ = alone.Get("/many") // another zone may reject the request after these
 		}
 		fires()
 	}
@@ -201,7 +202,7 @@ func TestFleet(t *testing.T) {
 
 	t.Log("a Redis is full, and its replica does not follow")
 	ctx := t.Context()
-	watched.Kill() // the next process asks Redis at once, and not within 15 s
+	watched.Kill() // a new process asks Redis at once, this one within 15 s
 	fill(t, sentinel)
 	watched.Restart()
 	fires("RateLimitRedisMemory", "RateLimitRedisEvicts", "RateLimitReplicaLags")
@@ -217,7 +218,7 @@ func TestFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seen["RateLimitRulesNotPolled"].Labels == nil {
-		if err := redis.Client().Publish(ctx, rulesKey, "").Err(); err != nil { // so that nodes read them now
+		if err := redis.Client().Publish(ctx, rulesKey, "").Err(); err != nil { // has nodes read the rules now
 			t.Fatal(err)
 		}
 		fires()
@@ -252,7 +253,7 @@ func TestFleet(t *testing.T) {
 	checkQueries(t, p)
 }
 
-// fill has a primary evict keys, and its replica lack them.
+// fill has a primary evict keys, and has its replica lag behind.
 func fill(t *testing.T, s *redistest.Sentinel) {
 	t.Helper()
 	s.Replica.Pause()
@@ -272,7 +273,7 @@ func fill(t *testing.T, s *redistest.Sentinel) {
 	}
 }
 
-// checkAnnotations looks for what an alert must tell, and whether its runbook exists.
+// checkAnnotations checks that an alert has the annotations that it needs, and that its runbook exists.
 func checkAnnotations(t *testing.T, a alert) {
 	t.Helper()
 	name := a.Labels["alertname"]

@@ -1,5 +1,5 @@
-// Package monitoring tests what deploy/prometheus and deploy/grafana have: with promtool, and with a
-// real Prometheus that scrapes real nodes.
+// Package monitoring tests the files of deploy/prometheus and deploy/grafana: with promtool, and with a real
+// Prometheus that scrapes real nodes.
 package monitoring
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
-// Each row runs need-prometheus.sh with its programs only. Package managers and sudo record their
-// calls, and apt-get whether Debian's packages may start a server.
+// Each row runs need-prometheus.sh with only the programs of the row. Package managers and sudo record their
+// calls. apt-get records whether Debian's packages may start a server.
 func TestNeedPrometheusScript(t *testing.T) {
 	const (
 		root = "echo 0"

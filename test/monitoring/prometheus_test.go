@@ -37,15 +37,15 @@ var (
 	pending = regexp.MustCompile(`for: \d+m`)
 )
 
-// shorten replaces the durations of the rules, so that a test takes seconds. Nothing else of them is
-// changed.
+// shorten replaces the durations in the rules by shorter ones, so that a test takes seconds. It changes
+// nothing else.
 func shorten(rules string) string {
-	rules = strings.ReplaceAll(rules, "[15m]", "[6s]") // in which a breaker opens three times
+	rules = strings.ReplaceAll(rules, "[15m]", "[6s]") // long enough for a breaker to open three times
 	rules = offsets.ReplaceAllString(ranges.ReplaceAllString(rules, "[2s]"), "offset 2s")
 	return pending.ReplaceAllString(rules, "for: 0s")
 }
 
-// evaluation is a rule in the group of the alerts, which comes last. It shows when they are evaluated.
+// evaluation is a rule at the end of the group of the alerts. It shows when the alerts are evaluated.
 const evaluation = "\n  - record: evaluation\n    expr: vector(1)\n"
 
 // startPrometheus starts a Prometheus that scrapes the admin endpoints of nodes, by job.
@@ -78,7 +78,7 @@ func startPrometheus(t *testing.T, jobs map[string][]*nodetest.Node) *server {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it ends by the signal
+		_ = cmd.Wait() // an error, because the signal ends it
 		if text, _ := os.ReadFile(log.Name()); t.Failed() {
 			t.Logf("Prometheus has logged:\n%s", text)
 		}
@@ -105,14 +105,14 @@ func (p *server) await(what string, done func() bool) {
 	}
 }
 
-// A series is one in an answer of Prometheus, with its newest value or with all of a range.
+// A series is a series in an answer of Prometheus, with its newest value or with all values of a range.
 type series struct {
 	Metric map[string]string `json:"metric"`
 	Value  [2]any            `json:"value"`
 	Values [][2]any          `json:"values"`
 }
 
-// query returns what an expression is now.
+// query returns the series that an expression has now.
 func (p *server) query(expr string) (result []series) {
 	p.t.Helper()
 	resp, err := http.PostForm("http://"+p.addr+"/api/v1/query", url.Values{"query": {expr}})
@@ -133,7 +133,7 @@ func (p *server) query(expr string) (result []series) {
 	return result
 }
 
-// instant returns the value of an expression with one series, which is an instant in seconds.
+// instant returns the value of an expression that has one series and whose value is an instant in seconds.
 func (p *server) instant(expr string) float64 {
 	p.t.Helper()
 	found := p.query(expr)

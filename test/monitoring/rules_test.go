@@ -37,7 +37,7 @@ type rule struct {
 
 // pending returns for how long the expression must be true before the alert fires.
 func (r *rule) pending() time.Duration {
-	d, _ := time.ParseDuration(r.For) // without one, at once
+	d, _ := time.ParseDuration(r.For) // without for, the alert fires at once
 	return d
 }
 
@@ -73,24 +73,24 @@ func promtool(t *testing.T, args ...string) {
 
 func TestRulesAreValid(t *testing.T) { promtool(t, "check", "rules", alertsFile) }
 
-// Each phase of a history of an alert takes this long: before its cause, with it, and after it.
+// Each phase of a history takes this long: before the cause of the alert, with the cause, and after it.
 const phase = 40 // minutes
 
-// A history is what a series has, minute by minute.
+// A history is a series and its values, minute by minute.
 type history struct{ series, values string }
 
-// gauge has another value while the cause of the alert lasts.
+// gauge returns a history with another value while the cause of the alert lasts.
 func gauge(series string, calm, cause float64) history {
 	return history{series, fmt.Sprintf("%v+0x%d %v+0x%d %[1]v+0x%[2]d", calm, phase-1, cause, phase-1)}
 }
 
-// counter rises by these events per second while the cause of the alert lasts.
+// counter returns a history that rises by perSecond events per second while the cause of the alert lasts.
 func counter(series string, perSecond float64) history {
 	each := 60 * perSecond
 	return history{series, fmt.Sprintf("0+0x%d %v+%[2]vx%d %v+0x%d", phase-1, each, phase-1, each*phase, phase-1)}
 }
 
-// every has a value once in this number of minutes of the cause, and 0 in the others.
+// every returns a history with a value in one of so many minutes of the cause, and 0 in all other minutes.
 func every(series string, value float64, minutes int) history {
 	values := make([]string, 3*phase)
 	for i := range values {
@@ -102,7 +102,7 @@ func every(series string, value float64, minutes int) history {
 	return history{series, strings.Join(values, " ")}
 }
 
-// briefly has another value in the first minutes of the cause.
+// briefly returns a history with another value in the first minutes of the cause.
 func briefly(series string, value float64, minutes int) history {
 	return history{series, fmt.Sprintf("0+0x%d %v+0x%d 0+0x%d", phase-1, value, minutes-1, 3*phase-minutes)}
 }
@@ -123,10 +123,10 @@ const (
 	primary = store + `, primary="redis:6379"`
 )
 
-// alertTests has, for each alert, histories with which it fires, and others that are just below.
+// alertTests has, for each alert, histories with which it fires, and histories that are just below that.
 var alertTests = []struct {
 	alert  string
-	labels string // of the alert, besides job
+	labels string // the labels of the alert besides job
 	fires  [][]history
 	below  [][]history
 }{
@@ -227,9 +227,9 @@ var alertTests = []struct {
 			{{of("decisions_unrecorded_total", "a", `to="postgres"`), fmt.Sprintf("0+0x%d 100+100x4 500+0x%d", phase-1, 2*phase-6)}}}}, // a burst
 }
 
-// TestAlerts has promtool evaluate all rules over histories, minute by minute, each in a job of its
-// own. Each alert fires when its cause has lasted, not before, and is resolved after it. It never
-// fires just below.
+// TestAlerts has promtool evaluate all rules over histories, minute by minute, each in a job of its own. Each
+// alert fires when its cause has lasted for the time in the rule, not before, and is resolved after the
+// cause. With the histories below, it never fires.
 func TestAlerts(t *testing.T) {
 	_, alerts := readRules(t)
 	test := ruleTest{Interval: "1m"}
@@ -281,7 +281,7 @@ func TestAlerts(t *testing.T) {
 	promtool(t, "test", "rules", tests)
 }
 
-// ruleTests is a file of promtool.
+// ruleTests is a file of tests for promtool.
 type ruleTests struct {
 	Files []string   `yaml:"rule_files"`
 	Tests []ruleTest `yaml:"tests"`
@@ -316,7 +316,7 @@ func (r *ruleTest) add(job string, histories []history) {
 	}
 }
 
-// expect adds what the expression is in a minute: one series with the value 1, or none.
+// expect adds what the expression must be in a minute: one series with the value 1, or no series.
 func (r *ruleTest) expect(expr string, minute int, series string) {
 	e := expectation{Expr: expr, At: fmt.Sprintf("%dm", minute)}
 	if series != "" {

@@ -2,8 +2,8 @@ package nodetest
 
 import "strings"
 
-// InRedis returns the option of nodes that count in the Redis at an address, with more lines for
-// its block.
+// InRedis returns the global option of nodes that count in the Redis at an address, with more lines for the
+// block redis.
 func InRedis(addr string, settings ...string) string {
 	return "redis {\n\taddress " + addr + "\n\t" + strings.Join(settings, "\n\t") + "\n}"
 }

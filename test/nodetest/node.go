@@ -14,16 +14,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A Node is a Caddy, used by one test.
+// A Node is a process of Caddy, which one test uses.
 type Node struct {
 	t       *testing.T
-	Addr    string // of its site
-	Admin   string // of its admin endpoint
+	Addr    string // the address of its site
+	Admin   string // the address of its admin endpoint
 	Client  *http.Client
 	Storage string // the directory of Caddy's storage
 	Binary  string // the program; a test may start another version by Restart
-	Config  string // path of its Caddyfile
-	log     string // path of its log
+	Config  string // the path of its Caddyfile
+	log     string // the path of its log
 	process *os.Process
 	exited  chan struct{}
 }
@@ -84,10 +84,10 @@ func (n *Node) Kill() {
 // ShutdownDelay is how long a node serves requests after Terminate.
 const ShutdownDelay = 2 * time.Second
 
-// Terminate asks the process to shut down, by SIGTERM. AwaitExit returns when it has.
+// Terminate asks the process to shut down, by SIGTERM. AwaitExit waits until it has ended.
 func (n *Node) Terminate() { n.signal(syscall.SIGTERM) }
 
-// AwaitExit returns when the process has ended.
+// AwaitExit waits until the process has ended.
 func (n *Node) AwaitExit() {
 	n.t.Helper()
 	n.Await("its end", func() bool {
@@ -100,11 +100,11 @@ func (n *Node) AwaitExit() {
 	})
 }
 
-// Pause suspends the process, as a virtual machine is. Connections stay open, and the system
+// Pause suspends the process, as a virtual machine may be suspended. Connections stay open, and the system
 // accepts new ones.
 func (n *Node) Pause() { n.signal(syscall.SIGSTOP) }
 
-// Resume continues a process that is suspended.
+// Resume has a suspended process go on.
 func (n *Node) Resume() { n.signal(syscall.SIGCONT) }
 
 func (n *Node) signal(s syscall.Signal) {
@@ -142,7 +142,7 @@ func (n *Node) Reload(options, site string) {
 	}
 }
 
-// TryReload is Reload for a configuration that may be wrong. It returns what the command prints.
+// TryReload does what Reload does, for a configuration that may be wrong. It returns what the command prints.
 func (n *Node) TryReload(options, site string) (out []byte, err error) {
 	n.t.Helper()
 	n.write(options, site)
@@ -169,5 +169,5 @@ func (n *Node) Logged() string {
 	return string(text)
 }
 
-// PID returns the number of the node's process.
+// PID returns the ID of the node's process.
 func (n *Node) PID() int { return n.process.Pid }

@@ -45,8 +45,8 @@ func Command(args ...string) *exec.Cmd { return exec.Command(binary, args...) }
 
 const module = "github.com/fleetlimit/fleetlimit"
 
-// Build returns the path of the program cmd/caddy. make builds it once for all tests, and has its
-// path in FLEETLIMIT_CADDY. Without that, Build builds it in dir.
+// Build returns the path of the program cmd/caddy. make builds the program once for all tests, and sets
+// FLEETLIMIT_CADDY to its path. Without that variable, Build builds the program in dir.
 func Build(dir string) (string, error) {
 	if made := os.Getenv("FLEETLIMIT_CADDY"); made != "" {
 		return made, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Get requests a path, with headers as "Name: value".
+// Get requests a path. Headers are written as "Name: value".
 func (n *Node) Get(path string, headers ...string) (status int, header http.Header, err error) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+n.Addr+path, nil)
 	if err != nil {
@@ -30,7 +30,7 @@ func (n *Node) Get(path string, headers ...string) (status int, header http.Head
 	return resp.StatusCode, resp.Header, err
 }
 
-// MustGet is Get for a response that must have this status.
+// MustGet does what Get does, and fails the test unless the response has this status.
 func (n *Node) MustGet(status int, path string, headers ...string) http.Header {
 	n.t.Helper()
 	got, header, err := n.Get(path, headers...)
@@ -55,8 +55,8 @@ func (n *Node) AwaitStatus(status int, key string) time.Duration {
 	return time.Since(began)
 }
 
-// Send sends one request after the other, and one in a time at most, until stop is called. request
-// returns the path and a header of the ith. What becomes of them is not looked at.
+// Send sends requests one after the other, at most one in each period, until stop is called. request returns
+// the path and a header of request i. Send ignores the responses.
 func (n *Node) Send(every time.Duration, request func(i int) (path, header string)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var sending sync.WaitGroup
@@ -91,7 +91,7 @@ func (n *Node) Ask(method, path, body string) (status int, answer string) {
 	return n.received(n.Client.Do(req))
 }
 
-// received returns the status and the body of a response, which must have come.
+// received returns the status and the body of a response. It fails the test if there is none.
 func (n *Node) received(resp *http.Response, err error) (status int, body string) {
 	n.t.Helper()
 	if err != nil {
@@ -105,7 +105,7 @@ func (n *Node) received(resp *http.Response, err error) (status int, body string
 	return resp.StatusCode, string(text)
 }
 
-// MustAsk is Ask for a request that must succeed.
+// MustAsk does what Ask does, and fails the test unless the request succeeds.
 func (n *Node) MustAsk(method, path, body string) (answer string) {
 	n.t.Helper()
 	status, answer := n.Ask(method, path, body)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Matches reports whether a series, as a server writes it, has the name and the labels of wanted: for
-// example name{label="value"}. It may have more labels.
+// Matches reports whether a series, as a server writes it, has the name and the labels of wanted, for example
+// name{label="value"}. The series may have more labels.
 func Matches(series, wanted string) bool {
 	name, labels := split(series)
 	wantedName, wantedLabels := split(wanted)

@@ -1,5 +1,5 @@
-// Package openapi checks openapi.json of the admin API: that it is valid, and that it describes
-// what the API answers. It is a module of its own, so that users do not inherit the validator.
+// Package openapi checks openapi.json of the admin API: that it is valid, and that it describes the answers
+// of the API. The package is a module of its own, so that users do not inherit the validator.
 package openapi
 
 import (
@@ -48,7 +48,7 @@ func load(t *testing.T) (*openapi3.T, routers.Router) {
 	return document, router
 }
 
-// The validator knows no lines of JSON: the document describes them as the array of their values.
+// The validator does not know JSON lines. The document describes them as the array of their values.
 func init() {
 	openapi3filter.RegisterBodyDecoder("application/x-ndjson",
 		func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
@@ -83,7 +83,7 @@ func recorded(t *testing.T) string {
 	return file
 }
 
-// TestExchanges compares what the tests of the admin API have sent and got with the document. Each
+// TestExchanges compares the requests and responses of the tests of the admin API with the document. Each
 // operation of the document must have been used with success.
 func TestExchanges(t *testing.T) {
 	document, router := load(t)
@@ -120,8 +120,8 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// check compares an exchange with the document, and returns its operation. A request that the API
-// has refused need not be valid.
+// check compares an exchange with the document, and returns its operation. A request that the API has refused
+// need not be valid.
 func check(t *testing.T, router routers.Router, e *exchange) (operation string, err error) {
 	if e.Status >= http.StatusInternalServerError && e.Status != http.StatusServiceUnavailable {
 		return "", fmt.Errorf("the status is %d", e.Status)

@@ -1,5 +1,5 @@
-// Package page drives the operator's page in Chromium, before a real fleet. It is a module of its
-// own, so that users of the plugin do not inherit what drives the browser.
+// Package page drives the operator's page in Chromium, in front of a real fleet. The package is a module of
+// its own, so that users of the plugin do not inherit what drives the browser.
 package page
 
 import (
@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { nodetest.Main(m) }
 
-// axe looks for faults of accessibility.
+// axe is a script that looks for faults of accessibility.
 //
 //go:embed axe/axe.min.js
 var axe string
@@ -53,7 +53,8 @@ addEventListener("error", (e) => faults.push(e.message));
 addEventListener("unhandledrejection", (e) => faults.push(String(e.reason)));
 addEventListener("securitypolicyviolation", (e) => faults.push("the policy forbids " + e.violatedDirective + " " + e.blockedURI));`
 
-// open opens a URL in a new tab. A fault of its scripts, or of its policy, fails the test.
+// open opens a URL in a new tab. An error of the page's scripts, or a violation of its policy, fails the
+// test.
 func open(t *testing.T, browser context.Context, url string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -63,7 +64,7 @@ func open(t *testing.T, browser context.Context, url string) *tab {
 	}
 	b := &tab{t, ctx, url}
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: record})
-	// The page closes its stream in a hidden tab.
+	// A page in a hidden tab closes its stream.
 	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	run(b, chromedp.Navigate(url))
 	t.Cleanup(func() {
@@ -124,7 +125,7 @@ func (b *tab) awaitText(selector, text string) {
 
 func (b *tab) awaitLive() { b.t.Helper(); b.awaitText(".connection", "live") }
 
-// click clicks the first element whose text begins with text, once it is there.
+// click waits for the first element whose text begins with text, and clicks it.
 func (b *tab) click(selector, text string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%s)].find(e => e.innerText.trim().startsWith(%s) && !e.disabled)`, quote(selector), quote(text))
@@ -172,7 +173,7 @@ func (b *tab) dark(on bool) {
 	})
 }
 
-// checkAccess fails if axe finds a serious fault.
+// checkAccess fails the test if axe finds a serious fault.
 func (b *tab) checkAccess(where string) {
 	b.t.Helper()
 	if b.eval("typeof axe") != "object" {
@@ -186,11 +187,11 @@ func (b *tab) checkAccess(where string) {
 	}
 }
 
-// checkWidth fails if the page is wider than its window.
+// checkWidth fails the test if the page is wider than its window.
 func (b *tab) checkWidth(where string) {
 	b.t.Helper()
 	const wider = "document.documentElement.scrollWidth - innerWidth"
-	for range 40 { // charts follow the window a little later
+	for range 40 { // charts follow the width of the window a little later
 		if b.eval(wider).(float64) <= 0 {
 			return
 		}
@@ -207,7 +208,7 @@ func quote(text string) string {
 	return string(quoted)
 }
 
-// startFleet starts nodes that share a Redis, each with the page before its limits.
+// startFleet starts nodes that share a Redis. Each has the page in front of its limits.
 func startFleet(t *testing.T, size int) ([]*nodetest.Node, *redistest.Server) {
 	t.Helper()
 	redis := redistest.NewServer(t)
@@ -218,11 +219,11 @@ func redisOptions(redis *redistest.Server) string {
 	return nodetest.InRedis(redis.Addr) + "\nbreaker {\n\tprobe_every 100ms\n}"
 }
 
-// site returns a site with a page that may change, and a zone by API key with a limit.
+// site returns a site with a page that may change rules, and a zone by API key with a limit.
 func site(limit string) string { return siteWith("log_key", limit) }
 
-// siteWith returns a site with a page that may change, and a zone whose keys are secrets unless settings
-// has log_key.
+// siteWith returns a site with a page that may change rules, and a zone whose keys are secrets unless
+// settings has log_key.
 func siteWith(settings, limit string) string {
 	return "route {\nrate_limit_page {\nallow_changes\n}\nrate_limit {\n" + settings + "\nzone user {\nkey {http.request.header.X-Api-Key}\nlimit " +
 		limit + "\n}\nzone address {\nkey {client_ip}\nlimit 100000/1s\n}\n}\n}"

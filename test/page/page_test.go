@@ -20,11 +20,11 @@ import (
 
 var screenshots = flag.String("screenshots", "", "the directory that gets pictures of the page, for the documents")
 
-// hostile is a key that is markup, turns around what follows, and hides a space.
+// hostile is a key that is markup, reverses the text after it, and hides a space.
 const hostile = `<img src=x onerror="window.hacked=1">` + "\u202e\u200bevil"
 
-// An operator finds out why a key is rejected, gives it another limit, takes that back, and changes
-// their mind. All nodes follow.
+// An operator finds out why a key is rejected, gives it another limit, ends that, and changes their mind by a
+// rollback. All nodes follow.
 func TestOperatorHelpsCustomer(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 2)
@@ -70,12 +70,12 @@ func TestOperatorHelpsCustomer(t *testing.T) {
 	b.click("td button.quiet", "Roll back to 1")
 	b.awaitText("dialog .diff .after", "launch day")
 	b.confirm("Roll back")
-	b.awaitText("td", "version 1") // the note
+	b.awaitText("td", "version 1") // the note of the rollback
 	b.choose("Overrides")
 	b.awaitText("td", "launch day")
 }
 
-// While the rules cannot be read, the overview says why, and no longer.
+// The overview says why the rules cannot be read, as long as they cannot.
 func TestRulesCannotBeRead(t *testing.T) {
 	t.Parallel()
 	nodes, redis := startFleet(t, 1)
@@ -89,7 +89,7 @@ func TestRulesCannotBeRead(t *testing.T) {
 	b.awaitText(".health .ok", "Rules")
 }
 
-// Keys are bytes that clients choose: the page runs none of them, and hides none.
+// Keys are bytes that clients choose. The page runs none of them, and hides none.
 func TestHostileKey(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)
@@ -107,8 +107,8 @@ func TestHostileKey(t *testing.T) {
 	}
 }
 
-// While Redis hangs, the page says so. While Caddy reloads, both of two tabs come back. While it does
-// not answer, no figure is shown as live.
+// While Redis hangs, the page says so. When Caddy has reloaded, both of two tabs connect again. While Caddy
+// does not answer, no figure is shown as live.
 func TestWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	nodes, redis := startFleet(t, 1)
@@ -144,7 +144,7 @@ func TestWhatIsWrong(t *testing.T) {
 	tabs[0].awaitLive()
 }
 
-// Each part of the page has no serious fault of accessibility, in light and dark, and fits into a
+// Each part of the page has no serious fault of accessibility, in light and in dark, and fits the width of a
 // telephone.
 func TestParts(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestParts(t *testing.T) {
 				b.size(width, 900)
 				where := fmt.Sprintf("%s, dark %v, %d pixels", part, dark, width)
 				b.checkWidth(where)
-				if dark == (width == 375) { // the rules of axe depend on colors and sizes apart
+				if dark == (width == 375) { // axe has separate rules for colors and for sizes
 					b.checkAccess(where)
 				}
 				b.picture(part, dark, width)
@@ -191,8 +191,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The page answers nothing to a page of another origin, and changes nothing in a site that has not
-// allowed it.
+// The page answers nothing to a page of another origin, and changes nothing in a site that does not allow it.
 func TestPageOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 2)
@@ -211,8 +210,8 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// Caddy's admin endpoint refuses what a browser sends for an address that somebody enters. The
-// command serves the page all the same, to those who have the secret.
+// Caddy's admin endpoint refuses the requests of a browser in which somebody enters its address. The command
+// `caddy rate-limit page` still serves the page, to those who have the secret.
 func TestPageOfAdminEndpoint(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)
@@ -272,7 +271,7 @@ func traffic(t *testing.T, nodes []*nodetest.Node) {
 	})
 }
 
-// picture takes one of the pictures for the documents, if a flag says where to.
+// picture takes one of the pictures for the documentation, if a flag says where to put it.
 func (b *tab) picture(part string, dark bool, width int64) {
 	name := map[string]string{
 		"Overview false 1440": "page-overview.png", "Keys true 1440": "page-key.png", "Explain false 1440": "page-explain.png", "Overview true 375": "page-phone.png",
@@ -281,7 +280,7 @@ func (b *tab) picture(part string, dark bool, width int64) {
 		return
 	}
 	if part == "Overview" {
-		b.click(".chart button", "Table") // as it was
+		b.click(".chart button", "Table") // back to the chart
 		defer b.click(".chart button", "Table")
 		time.Sleep(8 * time.Second) // until the charts show something
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// onScreen says that an element is within the window from left to right.
+// onScreen is a function that reports whether an element is within the window from left to right.
 const onScreen = `(e => { const r = e.getBoundingClientRect(); return r.width > 0 && r.left >= 0 && r.right <= innerWidth; })`
 
 // An operator with a phone ends an override: its button is on the screen, words are whole, and the
@@ -49,7 +49,7 @@ func TestOperatorWithPhone(t *testing.T) {
 	b.confirm("End it")
 }
 
-// brokenWords has the words in cells that take more than one line.
+// brokenWords returns the words in cells that take more than one line.
 const brokenWords = `[...document.querySelectorAll("td *, td")].flatMap(e => [...e.childNodes]).filter(n => n.nodeType === 3)
 	.flatMap(n => [...n.data.matchAll(/\S+/g)].filter(m => {
 		const range = document.createRange();
@@ -58,8 +58,8 @@ const brokenWords = `[...document.querySelectorAll("td *, td")].flatMap(e => [..
 		return new Set([...range.getClientRects()].map(r => r.top)).size > 1;
 	}).map(m => m[0])).join(" ")`
 
-// What a key has used up is red, when it may try again is never in the past, and a window that is used
-// up many times has a time and no thousands of percent.
+// For a key at its limit, used-up counts are red, and the instant of the next try is never in the past. A
+// window that is used up many times over shows a time, not thousands of percent.
 func TestKeyAtItsLimit(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)
@@ -82,8 +82,8 @@ func TestKeyAtItsLimit(t *testing.T) {
 	}
 }
 
-// One request holds the only place. The next one would wait, which is not counted, and while one does,
-// the overview says so.
+// One request holds the only place. The next one would wait, and explaining it counts nothing. While a
+// request does wait, the overview says so.
 func TestExplainWaitForPlace(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}, 2), make(chan struct{})

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// How much the page is shown at once.
+// The numbers that the page must show at once.
 const (
 	manyNodes     = 200
 	manyZones     = 50
@@ -31,8 +31,8 @@ func manyZonesSite() string {
 	return b.String()
 }
 
-// joinFleet adds members to the fleet of a Redis, which announce themselves and do nothing else. One
-// defines a zone in another way.
+// joinFleet adds members to the fleet of a Redis, which announce themselves and do nothing else. One of them
+// defines a zone differently.
 func joinFleet(t *testing.T, redis *redistest.Server, members int) {
 	client := redisconn.New(redisconn.Options{Addresses: []string{redis.Addr}, Timeout: 5 * time.Second})
 	t.Cleanup(client.Close)
@@ -47,7 +47,7 @@ func joinFleet(t *testing.T, redis *redistest.Server, members int) {
 	}
 }
 
-// putOverrides writes that many overrides by one request.
+// putOverrides writes count overrides by one request.
 func putOverrides(n *nodetest.Node, count int) {
 	var body strings.Builder
 	body.WriteString(`{"overrides":[`)
@@ -61,8 +61,8 @@ func putOverrides(n *nodetest.Node, count int) {
 	n.MustAsk(http.MethodPut, "rules", body.String())
 }
 
-// The page works with many nodes, zones and overrides: the server sorts and pages, and the page shows
-// the worst first. All of the first view is less than 100 kB.
+// The page works with many nodes, zones and overrides: the server sorts and pages, and the page shows the
+// worst first. The whole first view takes less than 100 kB.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
@@ -93,7 +93,7 @@ func TestMany(t *testing.T) {
 	b.awaitText(".buttons span", "page 2")
 	b.awaitText("td", "k99")
 	b.fill(".bar", "Zone", "zone07")
-	b.awaitText("td", "k2457") // the 50th of them
+	b.awaitText("td", "k2457") // the 50th override of the zone
 	b.await("one page of the zone", `[...document.querySelectorAll("tbody tr td:first-child")].every(e => e.innerText === "zone07")`)
 
 	b.choose("Fleet")
@@ -106,7 +106,7 @@ func TestMany(t *testing.T) {
 
 	b.choose("Keys")
 	b.fill("main form", "Zone", "zone07")
-	b.fill("main form", "Key", "k57") // of zone07, with an override
+	b.fill("main form", "Key", "k57") // a key of zone07 with an override
 	b.click("main form button", "Inspect")
 	b.awaitText(".key-detail", "9/1h")
 	b.awaitText(".timeline tr", "Override made")

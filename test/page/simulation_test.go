@@ -16,8 +16,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
-// aDay returns a made-up log of one day as CSV: 5,000 keys by Zipf, few at night and many by day, some
-// jobs that send up to 180 requests at once, and a client that repeats itself for 15 minutes.
+// aDay returns a made-up log of one day as CSV: 5,000 keys with Zipf's distribution, few requests at night
+// and many by day, some jobs that send up to 180 requests at once, and a client that repeats its request for
+// 15 minutes.
 func aDay() string {
 	const keys, day = 5000, 86400.0
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -58,8 +59,8 @@ func aDay() string {
 	return log.String()
 }
 
-// TestSimulation looks at the page that the simulator writes: its charts are drawn, their tables have
-// the figures of the JSON, and it loads nothing.
+// TestSimulation looks at the page that the simulator writes: its charts are drawn, their tables have the
+// figures of the JSON, and the page loads nothing.
 func TestSimulation(t *testing.T) {
 	dir := t.TempDir()
 	log, file := filepath.Join(dir, "day.csv"), filepath.Join(dir, "report.html")
@@ -88,7 +89,7 @@ func TestSimulation(t *testing.T) {
 			where := fmt.Sprintf("%d pixels, dark = %v", width, dark)
 			b.await("all charts, "+where, `document.querySelectorAll("figure canvas").length === 3`)
 			b.checkWidth(where)
-			if dark == (width == 375) { // the rules of axe depend on colors and sizes apart
+			if dark == (width == 375) { // axe has separate rules for colors and for sizes
 				b.checkAccess(where)
 			}
 		}

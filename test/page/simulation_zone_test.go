@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
-// The page of a zone has its limits, and who is rejected by any of them.
+// The simulator's page about a zone has the limits of the zone, and the keys that any of them rejects.
 func TestSimulationOfZone(t *testing.T) {
 	dir := t.TempDir()
 	log, config, file := filepath.Join(dir, "access.log"), filepath.Join(dir, "Caddyfile"), filepath.Join(dir, "report.html")

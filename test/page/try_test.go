@@ -17,7 +17,7 @@ func TestTryALimit(t *testing.T) {
 	b.click(".try button.primary", "Try it")
 	b.awaitText(".try", "Requests are remembered from now on")
 	for range 3 {
-		nodes[0].AwaitStatus(429, "sk_pro_7") // until it is rejected
+		nodes[0].AwaitStatus(429, "sk_pro_7") // until the key is rejected
 	}
 	b.click(".try button.primary", "Try it")
 	b.awaitText(".try tr.chosen", "25/1h")

@@ -18,7 +18,7 @@ func (b *tab) explain(path, headers string) {
 	b.awaitText("#found-title", "It gets")
 }
 
-// From a customer's complaint to the cause and the remedy in three interactions: a key of the list, which
+// Three interactions lead from a customer's complaint to the cause and the remedy: a key in the list, which
 // is shown shortened, the form, and the dialog. The page never shows the key.
 func TestSecretKeyInThreeInteractions(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestSecretKeyInThreeInteractions(t *testing.T) {
 	b.awaitText("td.text", "reset of stored ")
 }
 
-// The hash of a line in the log leads to its key.
+// The key_hash of a line in the log leads to the key.
 func TestHashOfLog(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
@@ -73,7 +73,7 @@ func TestHashOfLog(t *testing.T) {
 	b.awaitText(".key-detail", "0 of 10")
 }
 
-// The form for a request says why it is rejected, and leads to its key. It takes nothing.
+// The form explains why a request is rejected, and leads to the key of the request. It takes nothing.
 func TestExplainForm(t *testing.T) {
 	t.Parallel()
 	nodes, _ := startFleet(t, 1)
@@ -98,8 +98,8 @@ func TestExplainForm(t *testing.T) {
 	b.awaitText(".key-detail", "0 of 10")
 }
 
-// A primary of a cluster dies. The page of each of three nodes says which, and when another one has
-// taken over.
+// A primary of a cluster dies. The page of each of three nodes says which primary that is, and when its
+// replica has taken over.
 func TestPrimaryDies(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t)
@@ -121,7 +121,7 @@ func TestPrimaryDies(t *testing.T) {
 	first.await("no open breaker", `document.querySelectorAll("#redis-title ~ .scroll td.bad").length === 0`)
 }
 
-// The page's own requests are in no decision, no metric and no line of the access log but its changes.
+// The page's own requests are in no decision and no metric. In the access log, only its changes are.
 func TestPageLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	n := nodetest.StartAll(t, 1, redisOptions(redistest.NewServer(t)), "log\n"+site("10/1h"))[0]

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
-// Each row runs need-postgres.sh with its programs only. Package managers and sudo record their
+// Each row runs need-postgres.sh with only the programs of the row. Package managers and sudo record their
 // calls.
 func TestNeedPostgresScript(t *testing.T) {
 	const (
@@ -60,7 +60,7 @@ func TestNeedPostgresScript(t *testing.T) {
 
 func TestFindPrograms(t *testing.T) {
 	for _, tt := range []struct {
-		versions map[string]string // by the folder
+		versions map[string]string // the versions by folder
 		want     string            // the folder, or a part of the error
 	}{
 		{nil, "use test/pgtest/need-postgres.sh"},

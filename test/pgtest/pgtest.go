@@ -1,14 +1,14 @@
 // Package pgtest starts real PostgreSQL servers for tests, on free loopback ports and in temporary
 // directories. They run as a user that is not root, as PostgreSQL demands.
 //
-// NewServer starts a server for one test. Shared starts one per test binary, which is faster. Tests
-// that share may run in parallel, because each has a database of its own. They need a TestMain:
+// NewServer starts a server for one test. Shared starts one per test binary, which is faster. Tests that
+// share it may run in parallel, because each has a database of its own. They need a TestMain:
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 //
-// A test fails, and is not skipped, when the programs are missing or too old; need-postgres.sh
-// installs them. A test that fails logs the last lines of its server. All servers end with the test
-// binary: on Linux also with one that is killed.
+// A test fails, and is not skipped, when the programs are missing or too old; need-postgres.sh installs them.
+// A test that fails logs the last lines of its server. All servers end with the test binary. On Linux, they
+// also end with a test binary that is killed.
 package pgtest
 
 import (

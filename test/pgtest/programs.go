@@ -15,8 +15,8 @@ import (
 // oldest is the oldest major version of PostgreSQL that is supported.
 const oldest = 14
 
-// folders are where systems have the programs when they are not in PATH. need-postgres.sh searches
-// the same ones.
+// folders are where systems have the programs when these are not in PATH. need-postgres.sh searches the same
+// folders.
 var folders = []string{
 	"/usr/lib/postgresql/*/bin",         // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                  // the packages of postgresql.org for Fedora and its kin
@@ -32,7 +32,7 @@ var programs = sync.OnceValues(func() (folder string, err error) { return findPr
 func findPrograms(path string, patterns []string) (folder string, err error) {
 	candidates := filepath.SplitList(path)
 	for _, pattern := range patterns {
-		found, _ := filepath.Glob(pattern) // the error is one of a pattern
+		found, _ := filepath.Glob(pattern) // it fails only for a wrong pattern
 		candidates = append(candidates, found...)
 	}
 	newest := 0
@@ -66,7 +66,8 @@ func majorVersion(folder string) (version int, err error) {
 	return version, err
 }
 
-// credential returns whom servers run as: nil for the user of the test, unless that is root.
+// credential returns the user as whom servers run. It returns nil for the user of the test, unless that is
+// root.
 func credential() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

@@ -28,8 +28,9 @@ const (
 // patience is how long a server may take to start.
 const patience = 30 * time.Second
 
-// The lines that every server has. Nothing is written through to the disk: what a killed server has
-// written is in the memory of the system. The user needs_password is the only one with a password.
+// The lines that every server has in its configuration. Nothing is written through to the disk: what a killed
+// server has written is still in the memory of the system. The user needs_password is the only one with a
+// password.
 const (
 	settings = `listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -53,12 +54,11 @@ host all all 127.0.0.1/32 trust
 type Server struct {
 	Addr string // 127.0.0.1:port
 
-	// Authority is the file with the certificate of the server, which it has signed itself. It is for
-	// 127.0.0.1.
+	// Authority is the file with the self-signed certificate of the server, for 127.0.0.1.
 	Authority string
 
 	dir       string
-	user      *syscall.Credential // nil: that of the test
+	user      *syscall.Credential // nil if the server runs as the user of the test
 	proc      *redistest.Process
 	databases atomic.Int64
 }
@@ -132,12 +132,12 @@ func (s *Server) command(program string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(filepath.Join(folder, program), args...)
 	cmd.Dir, cmd.SysProcAttr = s.dir, redistest.ChildAttributes(syscall.SIGQUIT)
 	cmd.SysProcAttr.Credential = s.user
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} // no PGDATA and the like
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} // without variables such as PGDATA
 	return cmd, nil
 }
 
-// launch starts the server, and returns when it answers. The children of a server that was killed
-// take a moment to end: until then no other one starts on their data.
+// launch starts the server, and returns when it answers. The children of a killed server take a moment to
+// end, and no other server starts on their data until then.
 func (s *Server) launch() error {
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -175,7 +175,7 @@ func (s *Server) ping() error {
 	return conn.Close(ctx)
 }
 
-// URL returns the URL of a database, for the superuser.
+// URL returns the URL of a database for the superuser.
 func (s *Server) URL(database string) string {
 	return "postgres://postgres@" + s.Addr + "/" + database + "?sslmode=disable"
 }

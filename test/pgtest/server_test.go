@@ -34,7 +34,7 @@ func beVictim() {
 	select {}
 }
 
-// TestServerSurvivesKill kills a server that runs and one that has ended. Nothing remains of it
+// TestServerSurvivesKill kills a running server, and a server that has ended. Nothing remains of the server
 // after its test.
 func TestServerSurvivesKill(t *testing.T) {
 	t.Parallel()
@@ -73,10 +73,10 @@ func listens(addr string) bool {
 	return err == nil
 }
 
-// The test runs this binary again, as a victim, and kills it.
+// TestServersEndWithTheTestBinary runs this binary again, as a victim, and kills it.
 func TestServersEndWithTheTestBinary(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "pgtest") // where another user may read, unlike in t.TempDir
+	dir, err := os.MkdirTemp("", "pgtest") // another user may read there, unlike in t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Values returns the values of all metrics by name and labels, without the prefix of this plugin.
-// That of a histogram is its count.
+// Values returns the values of all metrics by name and labels. The names lack the prefix of this plugin. The
+// value of a histogram is its count.
 func Values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := g.Gather()

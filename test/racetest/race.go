@@ -3,5 +3,5 @@
 // Package racetest tells tests whether the race detector watches them.
 package racetest
 
-// Enabled reports that the race detector does.
+// Enabled says that the race detector watches the tests.
 const Enabled = true

@@ -18,11 +18,11 @@ const (
 	slots     = 16384 // in a cluster
 )
 
-// A Cluster has three primaries and three replicas. A replica takes over about four seconds after
-// its primary dies or hangs: two until the others are sure, two for the vote. Meanwhile, Redis
+// A Cluster has three primaries and three replicas. A replica takes over about four seconds after its primary
+// dies or hangs: two seconds pass until the others are sure, and two more for the vote. Meanwhile, Redis
 // refuses all commands, unless the option "cluster-require-full-coverage no" is set.
 type Cluster struct {
-	Addrs   []string  // of all six
+	Addrs   []string  // the addresses of all six servers
 	Servers []*Server // in the same order; the primaries come first at the start
 
 	client *redis.ClusterClient
@@ -56,7 +56,7 @@ func StartCluster(options ...string) (*Cluster, error) {
 	c.client = redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: c.Addrs, Password: o.Password, ContextTimeoutEnabled: true, DialerRetries: o.DialerRetries,
 		DisableIdentity: true, MaintNotificationsConfig: o.MaintNotificationsConfig,
-		ClusterStateReloadInterval: 100 * time.Millisecond, // instead of a minute
+		ClusterStateReloadInterval: 100 * time.Millisecond, // the default is a minute
 	})
 	if err = c.join(); err == nil {
 		err = until(c.healthy)
@@ -128,8 +128,8 @@ func (c *Cluster) healthy(ctx context.Context) error {
 	})
 }
 
-// roles returns the primary and the replica of a shard. Each is nil if none works, or if there are
-// two because a former primary is back.
+// roles returns the primary and the replica of a shard. Each is nil if none works, or if there are two of
+// them because a former primary is back.
 func (c *Cluster) roles(shard redis.ClusterShard) (primary, replica *Server) {
 	only := func(role string) (found *Server) {
 		for _, n := range shard.Nodes {
@@ -147,8 +147,8 @@ func (c *Cluster) roles(shard redis.ClusterShard) (primary, replica *Server) {
 	return only("master"), only("replica")
 }
 
-// Client returns the client of the cluster, the same one each time. It soon finds a new primary,
-// and is closed with the cluster.
+// Client returns the client of the cluster, which is the same each time. It soon finds a new primary, and is
+// closed with the cluster.
 func (c *Cluster) Client() *redis.ClusterClient { return c.client }
 
 // Primary returns the server that serves the key's slot. When that server is paused or killed,
@@ -168,9 +168,9 @@ func (c *Cluster) Replica(of *Server) *Server {
 	})
 }
 
-// Promote has a replica take the place of its primary, and waits until it has. Both go on running. A
-// replica refuses before it has all that its primary has, and gives up when it loses its link to it:
-// it is asked again.
+// Promote has a replica take the place of its primary, and waits until it has. Both go on running. A replica
+// refuses while it lacks data of its primary, and gives up when it loses its link to the primary. Promote
+// then asks it again.
 func (c *Cluster) Promote(key string, replica *Server) {
 	c.t.Helper()
 	var asked time.Time
@@ -194,8 +194,8 @@ func (c *Cluster) find(what string, look func(ctx context.Context) (*Server, err
 	return found
 }
 
-// primary returns the primary of the key if all servers that answer agree on it. They do not while
-// some have not heard of a failover, or of the return of a former primary.
+// primary returns the primary of the key if all servers that answer agree on it. They disagree while some
+// have not heard of a failover, or of the return of a former primary.
 func (c *Cluster) primary(ctx context.Context, key string) (found *Server, err error) {
 	for _, s := range c.Servers {
 		if !s.answers() {
@@ -266,15 +266,15 @@ func (c *Cluster) Proxies() []*Proxy {
 	return proxies
 }
 
-// Announce has the servers announce other loopback addresses, in the order of Servers, and returns
-// when all know of them. Clients then reach the servers there, and Addrs are those.
+// Announce has the servers announce other loopback addresses, in the order of Servers, and returns when all
+// servers know the addresses. Clients then reach the servers there, and Addrs has the new addresses.
 func (c *Cluster) Announce(addrs []string) error {
 	c.Addrs = addrs
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for i, s := range c.Servers {
 		err := s.client.ConfigSet(ctx, "cluster-announce-port", Port(addrs[i])).Err()
-		if err = errors.Join(err, s.client.ConfigRewrite(ctx).Err()); err != nil { // for a restart
+		if err = errors.Join(err, s.client.ConfigRewrite(ctx).Err()); err != nil { // so that it survives a restart
 			return err
 		}
 	}

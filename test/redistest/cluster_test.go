@@ -42,7 +42,7 @@ func TestClusterFailover(t *testing.T) {
 	}
 }
 
-// Each caller leaves keys and a fault behind.
+// Each caller of SharedCluster leaves keys and a fault behind.
 func TestSharedClusterIsHealthyForEachCaller(t *testing.T) {
 	for _, fault := range []func(*Server){(*Server).Pause, (*Server).Kill, func(*Server) {}} {
 		c := SharedCluster(t)

@@ -78,7 +78,7 @@ func (k kind) config(port, bus int, options []string) []byte {
 	return []byte(strings.Join(append(lines, options...), "\n") + "\n")
 }
 
-// launchLocked kills the process if there is one, starts a new one, and returns when it is ready.
+// launchLocked kills the process, if there is one, starts a new process, and returns when that is ready.
 func (s *Server) launchLocked() error {
 	if s.proc != nil {
 		s.proc.kill()

@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/scripttest"
 )
 
-// Each row runs need-redis.sh with its programs only. Package managers and sudo record their calls.
+// Each row runs need-redis.sh with only the programs of the row. Package managers and sudo record their
+// calls.
 func TestNeedRedisScript(t *testing.T) {
 	const (
 		root   = "echo 0"

@@ -11,20 +11,20 @@ import (
 
 const host = "127.0.0.1"
 
-// Ports are below the range that systems use for outgoing connections, which begins at 32768 on
-// Linux. So nothing takes the port of a server that is down. Each process has its own block of
-// ports, and listens on the first of them as long as it lives.
+// Ports are below the range that systems use for outgoing connections, which begins at 32768 on Linux. So
+// nothing takes the port of a server that is down. Each process has its own block of ports, and listens on
+// the first port of its block as long as it lives.
 const (
 	firstPort     = 20000
 	portsPerBlock = 500
 	portBlocks    = 24
 )
 
-// block is the first port of this process's block, or 0 if all blocks are taken. The listener is
-// kept so that it is not closed.
+// block is the first port of this process's block, 0 if all blocks are taken. blockListener is kept so that
+// it is not closed.
 var block, blockListener = claimBlock()
 
-// lastTried only grows, so that this process gets no port twice until it has tried them all.
+// lastTried only grows, so that this process gets no port twice before it has tried all ports.
 var lastTried atomic.Int64
 
 func claimBlock() (first int, l net.Listener) {
@@ -37,8 +37,8 @@ func claimBlock() (first int, l net.Listener) {
 	return 0, nil
 }
 
-// FreeAddr returns a loopback address with a free port. It never returns the same one again, and no
-// outgoing connection takes the port. FreeAddr panics when all ports are taken.
+// FreeAddr returns a loopback address with a free port. It does not return the address again, and no outgoing
+// connection takes the port. FreeAddr panics if all ports are taken.
 func FreeAddr() string { return address(FreePort()) }
 
 // FreePort returns the port of FreeAddr.

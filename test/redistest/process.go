@@ -25,7 +25,7 @@ func findBinary() (path string, err error) {
 	printed, err := exec.Command(path, "--version").Output()
 	_, version, _ := strings.Cut(string(printed), " v=")
 	major := 0
-	_, _ = fmt.Sscanf(version, "%d.", &major) // 0 is too old
+	_, _ = fmt.Sscanf(version, "%d.", &major) // a version that cannot be read is 0, and too old
 	if err != nil || major < oldest {
 		return "", fmt.Errorf("redistest: %s is not Redis %d.0 or newer (%q, %v): %s", path, oldest, printed, err, remedy)
 	}
@@ -38,11 +38,11 @@ type Process struct {
 	ended chan struct{} // closed when the process has ended
 }
 
-// StartProcess runs a command, whose SysProcAttr are from [ChildAttributes]. Its output is appended
-// to the file log in the directory of the command.
+// StartProcess runs a command, whose SysProcAttr must be from [ChildAttributes]. Its output is appended to
+// the file log in the directory of the command.
 //
-// One goroutine starts the process and waits for it, on a thread of its own, because
-// ChildAttributes binds the process to the thread that started it.
+// One goroutine starts the process and waits for it, on a thread of its own, because ChildAttributes binds
+// the process to the thread that starts it.
 func StartProcess(cmd *exec.Cmd, log string) (*Process, error) {
 	out, err := os.OpenFile(filepath.Join(cmd.Dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

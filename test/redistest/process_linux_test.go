@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The test runs this binary again, as a victim, and kills it.
+// TestServersDieWithTheTestBinary runs this binary again, as a victim, and kills it.
 func TestServersDieWithTheTestBinary(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victimEnv+"=yes", "TMPDIR="+t.TempDir())

@@ -18,7 +18,7 @@ type Proxy struct {
 
 	mu      sync.Mutex // guards the fields below
 	changed *sync.Cond
-	least   time.Duration // by which replies are late
+	least   time.Duration // the least delay of replies
 	most    time.Duration
 	cut     map[string]bool
 	epoch   int // how often Drop was called
@@ -50,19 +50,19 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	return p
 }
 
-// Delay sets by how much replies are late.
+// Delay sets by how much replies are delayed.
 func (p *Proxy) Delay(d time.Duration) { p.Jitter(d, d) }
 
-// Jitter has replies be late by random times between two.
+// Jitter has replies delayed by random times between least and most.
 func (p *Proxy) Jitter(least, most time.Duration) { p.set(func() { p.least, p.most = least, most }) }
 
-// Cut cuts the connections of the client that logs in as user, until Mend. Like a network that is
-// cut, the proxy closes no connection, accepts new ones and loses nothing: what is sent meanwhile
-// arrives afterwards.
+// Cut cuts the connections of the client that logs in as user, until Mend is called. Like a network that is
+// cut, the proxy closes no connection, accepts new ones and loses nothing: what is sent meanwhile arrives
+// afterwards.
 func (p *Proxy) Cut(user string) { p.set(func() { p.cut[user] = true }) }
 
-// Drop loses all that is sent from now on over the connections that exist. Like a firewall that has
-// forgotten them, the proxy does not close them. New ones work.
+// Drop loses everything that is sent from now on over existing connections. Like a firewall that has
+// forgotten them, the proxy does not close them. New connections work.
 func (p *Proxy) Drop() { p.set(func() { p.epoch++ }) }
 
 // Mend ends Cut.
@@ -82,8 +82,8 @@ func (p *Proxy) now() int {
 	return p.epoch
 }
 
-// await returns when the connections of user that were made in this epoch are neither cut nor
-// dropped, with the latency. It reports false once the proxy is closed.
+// await waits while the connections of user that were made in this epoch are cut or dropped, and returns the
+// delay of the next reply. It returns false once the proxy is closed.
 func (p *Proxy) await(user string, epoch int) (latency time.Duration, open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,8 +139,8 @@ func (p *Proxy) serve(conn net.Conn) {
 	}
 }
 
-// A chunk of replies is on its way until it is due. As in a network, those behind it do not wait
-// until it has arrived to begin theirs.
+// A chunk is a part of the replies, and is on its way until it is due. As in a network, the chunks behind it
+// do not wait for its arrival before they set out.
 type chunk struct {
 	bytes []byte
 	due   time.Time
@@ -156,8 +156,8 @@ func deliver(conn net.Conn, chunks <-chan chunk) {
 	}
 }
 
-// userOf returns the name that the first commands of a connection log in with: the word before the
-// password in AUTH <user> <password>, which HELLO may contain too. It is empty without one.
+// userOf returns the name with which the first commands of a connection log in: the word before the password
+// in AUTH <user> <password>, which HELLO may contain, too. It returns "" if they do not log in.
 func userOf(commands []byte) string {
 	words := bytes.Split(commands, []byte("\r\n"))
 	for i, word := range words {

@@ -60,7 +60,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// Clients reach a cluster through its proxies, also after a failover and a restart.
+// Clients reach a cluster through its proxies, even after a failover and a restart.
 func TestClusterProxies(t *testing.T) {
 	c := NewCluster(t)
 	proxies := c.Proxies()

@@ -1,21 +1,21 @@
-// Package redistest starts real redis-server processes for tests, on free loopback ports and in
-// temporary directories: a standalone server, a cluster of three primaries with a replica each, or
-// a primary and a replica under three Sentinels.
+// Package redistest starts real redis-server processes for tests, on free loopback ports and in temporary
+// directories: a standalone server, a cluster of three primaries with a replica each, or a primary and a
+// replica under three Sentinels.
 //
 // NewServer, NewCluster and NewSentinel start processes for one test. Shared, SharedCluster and
-// SharedSentinel start them once per test binary, and return them healthy and empty. That is
-// faster, but tests that share must not run in parallel. They need a TestMain:
+// SharedSentinel start them once per test binary, and return them healthy and empty. That is faster, but
+// tests that share them must not run in parallel. They need a TestMain:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
 //
 // StartServer and StartCluster are for programs that are not tests, such as benchmarks.
 //
-// A test fails, and is not skipped, when redis-server is missing or too old; need-redis.sh installs
-// it. A test that fails logs the last lines of its servers. All processes are killed at the end. On
-// Linux they also die with a test binary that is killed.
+// A test fails, and is not skipped, when redis-server is missing or too old; need-redis.sh installs it. A
+// test that fails logs the last lines of its servers. All processes are killed at the end. On Linux, they
+// also die with a test binary that is killed.
 //
-// Methods without a testing.TB report to the test that has the server. Methods that wait must be
-// called by that test's own goroutine, like t.Fatal. Any goroutine may call Pause, Resume and Kill.
+// Methods without a testing.TB report to the test that has the server. Methods that wait must be called by
+// that test's own goroutine, like t.Fatal. Any goroutine may call Pause, Resume and Kill.
 package redistest
 
 import (
@@ -27,8 +27,8 @@ import (
 // Main runs the tests of a binary, closes the shared servers, and exits.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Exit ends a TestMain that runs the tests between a set-up and an end of its own. It prints err,
-// which makes the code 1.
+// Exit ends a TestMain that does more than run the tests. It prints err if that is not nil, and exits with
+// code, or with 1 if err is not nil.
 func Exit(code int, err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -37,7 +37,7 @@ func Exit(code int, err error) {
 	os.Exit(code)
 }
 
-// Run is Main without the exit. It returns the exit code.
+// Run does what Main does, except that it returns the exit code.
 func Run(m *testing.M) (code int) {
 	running = true
 	defer func() {

@@ -34,7 +34,7 @@ func beVictim() {
 	select {}
 }
 
-// Misuse, and a condition that never holds, fail a test. The wait is in a bubble, where it takes no
+// Misuse fails a test, and so does a condition that never holds. The wait is in a bubble, where it takes no
 // time.
 func TestMisuseAndTimeoutFailTheTest(t *testing.T) {
 	tests := []struct {

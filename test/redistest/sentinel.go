@@ -18,10 +18,10 @@ const (
 // A Sentinel is a primary and its replica, watched by three Sentinels. The replica takes over about
 // two seconds after the primary dies or hangs.
 type Sentinel struct {
-	Addrs      []string // of the Sentinels
+	Addrs      []string // the addresses of the Sentinels
 	MasterName string
 	Sentinels  []*Server // in the order of Addrs
-	Primary    *Server   // when the test got it; a failover does not change it: see AwaitHealthy
+	Primary    *Server   // the primary when the test began; only AwaitHealthy changes it after a failover
 	Replica    *Server
 }
 

@@ -6,7 +6,7 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// Each caller leaves a fault behind, the last one after a failover.
+// Each caller of SharedSentinel leaves a fault behind, and the last one a failover.
 func TestSharedSentinelIsHealthyForEachCaller(t *testing.T) {
 	var promoted *Server
 	for _, fault := range []func(*Sentinel){

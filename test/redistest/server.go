@@ -19,9 +19,9 @@ type Server struct {
 	Addr string // 127.0.0.1:port
 
 	kind   kind
-	dir    string // with its configuration, its log and, in a cluster, its nodes.conf
+	dir    string // the directory of its configuration, its log and, in a cluster, its nodes.conf
 	bus    int    // the port of the cluster bus
-	nodeID string // in a cluster
+	nodeID string // its ID in a cluster
 	client *redis.Client
 	t      testing.TB // the test that has the server; nil in a program
 
@@ -48,8 +48,8 @@ func Shared(t testing.TB) *Server {
 // end, and must not call methods that report to a test.
 func StartServer(options ...string) (*Server, error) { return startServer(standalone, options...) }
 
-// Client returns the client of the server, the same one each time. It sends each command once,
-// obeys the context's deadline, and is closed with the server.
+// Client returns the client of the server, which is the same each time. It sends each command once, obeys the
+// context's deadline, and is closed with the server.
 func (s *Server) Client() *redis.Client { return s.client }
 
 // Pause stops the process. Connections stay open and the system accepts new ones, but the server
@@ -61,7 +61,7 @@ func (s *Server) Pause() {
 	}
 }
 
-// TryPause is Pause for a program that is not a test.
+// TryPause does what Pause does, for a program that is not a test.
 func (s *Server) TryPause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Server) flush() error {
 	return nil
 }
 
-// newClient returns a client that sends each command once, and no commands of its own. It uses the
+// newClient returns a client that sends each command once, and sends no commands of its own. It uses the
 // password in the options of the server.
 func newClient(addr string, options []string) *redis.Client {
 	o := &redis.Options{
@@ -185,7 +185,7 @@ func newClient(addr string, options []string) *redis.Client {
 	return redis.NewClient(o)
 }
 
-// log returns the output of the process and of those before it.
+// log returns the output of the process and of the processes before it.
 func (s *Server) log() string {
 	text, _ := os.ReadFile(filepath.Join(s.dir, logFile)) // no file means no output yet
 	return string(text)

@@ -15,7 +15,7 @@ func TestServerStates(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Server)
-		answer string // to GET k, which was v; "none" after a timeout or a refused connection
+		answer string // to GET k, whose value is v; "none" after a timeout or a refused connection
 	}{
 		{"running", func(*Server) {}, "v"},
 		{"paused", (*Server).Pause, "none"},
@@ -77,7 +77,7 @@ func TestStartErrorHasTheLog(t *testing.T) {
 	}
 }
 
-// Each caller leaves a key, a script and a fault behind.
+// Each caller of Shared leaves a key, a script and a fault behind.
 func TestSharedServerIsEmptyForEachCaller(t *testing.T) {
 	addr := Shared(t).Addr
 	for _, leave := range []func(*Server){func(*Server) {}, (*Server).Pause, (*Server).Kill, func(*Server) {}} {

@@ -14,14 +14,14 @@ const (
 	reply    = 500 * time.Millisecond // the time a server has to answer
 )
 
-// Eventually polls until holds returns true. It fails the test after 15 seconds; what names the
-// condition. Use it to wait for another process.
+// Eventually polls until holds returns true. It fails the test after 15 seconds. what names the condition.
+// Use Eventually to wait for another process.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	Within(t, patience, what, holds)
 }
 
-// Within is Eventually with another patience.
+// Within does what Eventually does, but fails the test after patience.
 func Within(t testing.TB, patience time.Duration, what string, holds func() bool) {
 	t.Helper()
 	err := untilWithin(patience, func(context.Context) error {
@@ -35,11 +35,11 @@ func Within(t testing.TB, patience time.Duration, what string, holds func() bool
 	}
 }
 
-// until is untilWithin with the usual patience.
+// until does what untilWithin does, with the usual patience.
 func until(done func(ctx context.Context) error) error { return untilWithin(patience, done) }
 
-// untilWithin calls done until it returns nil. After patience it returns the last error. The context
-// of done has time for a few quick commands.
+// untilWithin calls done until done returns nil. After patience, it returns the last error. The context of
+// done leaves time for a few quick commands.
 func untilWithin(patience time.Duration, done func(ctx context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(step)

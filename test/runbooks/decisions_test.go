@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestDecisionsUnrecorded has a program that holds the table, so that records are dropped. Each
-// request makes many, because many zones decide it.
+// TestDecisionsUnrecorded has a program that holds the table, so that records are dropped. Each request makes
+// many records, because many zones decide it.
 func TestDecisionsUnrecorded(t *testing.T) {
 	server := pgtest.NewServer(t)
 	t.Setenv("RULES_DATABASE_URL", server.URL("postgres"))
@@ -34,7 +34,7 @@ func TestDecisionsUnrecorded(t *testing.T) {
 	redistest.Eventually(t, "the lock of the table", func() bool {
 		return exec("BEGIN; LOCK TABLE rate_limit_decisions IN SHARE MODE") == nil || exec("ROLLBACK") != nil
 	})
-	stop := send(n, func(i int) string { return fmt.Sprint("key", i) }) // which the zone admits
+	stop := send(n, func(i int) string { return fmt.Sprint("key", i) }) // the zone admits each of these keys
 	n.Await("records that are dropped", func() bool {
 		return n.Metric(`caddy_rate_limit_decisions_unrecorded_total{to="postgres"}`) > 0
 	})

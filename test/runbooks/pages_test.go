@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// longest is the most lines that a runbook may have: it is read in a hurry.
+// longest bounds the lines of a runbook, which is read in a hurry.
 const longest = 60
 
 var (
@@ -24,8 +24,8 @@ var (
 	whitespaces = regexp.MustCompile(`\s+`)
 )
 
-// TestPagesNameWhatExists checks the length of each runbook, and that the alerts and panels that it
-// names exist. Each alert leads to a page that names it.
+// TestPagesNameWhatExists checks the length of each runbook, that the alerts and panels that it names exist,
+// and that each alert leads to a page that names the alert.
 func TestPagesNameWhatExists(t *testing.T) {
 	rules := read(t, "../../deploy/prometheus/alerts.yml")
 	var alerts []string

@@ -25,15 +25,15 @@ func newRequest(t *testing.T, n *nodetest.Node, header string) *http.Request {
 	return req
 }
 
-// options count in a Redis.
+// options returns the global option of nodes that count in a Redis.
 func options(addr string) string {
 	return nodetest.InRedis(addr) + "\nbreaker {\n\tprobe_every 100ms\n\tprobes 1\n}"
 }
 
-// inMemory counts in the memory of a node.
+// inMemory is a global option without Redis: nodes count in their memory.
 const inMemory = "defaults {\n\theaders all\n}"
 
-// awaitHealthy waits until a node is ready, or is not.
+// awaitHealthy waits until a node is ready or, if want is false, until it is not.
 func awaitHealthy(n *nodetest.Node, want bool) {
 	n.Await("its health", func() bool {
 		status, _ := n.Ask(http.MethodGet, "health/ready", "")
@@ -66,7 +66,7 @@ func TestRedisDown(t *testing.T) {
 	w.has(w.next("caddy rate-limit health"), "status ok")
 }
 
-// latency finds how long a primary takes, in milliseconds.
+// latency matches how long a primary takes, in milliseconds.
 var latency = regexp.MustCompile(`"latency_ms":([\d.]+)`)
 
 func TestRedisSlow(t *testing.T) {
@@ -95,7 +95,7 @@ func TestRedisSlow(t *testing.T) {
 	if ms := latencyIn(w.next("caddy rate-limit status --json")); ms < delay {
 		t.Errorf("latency = %v ms, want %d or more", ms, delay)
 	}
-	another := redis.Client().TxPipeline() // another program, whose command alone is slow
+	another := redis.Client().TxPipeline() // another program, whose command alone gets into the slow log
 	another.ConfigSet(t.Context(), "slowlog-log-slower-than", "0")
 	another.Keys(t.Context(), "*")
 	another.ConfigSet(t.Context(), "slowlog-log-slower-than", "60000000")
@@ -346,7 +346,8 @@ func TestMoveRedis(t *testing.T) {
 	}
 }
 
-// other writes the configuration of another node, with the new address of Redis.
+// other writes a copy of the configuration of another node, with the new address of Redis, and returns its
+// path.
 func other(t *testing.T, n *nodetest.Node, from, to string) (path string) {
 	t.Helper()
 	text, err := os.ReadFile(n.Config)

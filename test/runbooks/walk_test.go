@@ -15,20 +15,20 @@ import (
 
 const folder = "../../docs/runbooks/"
 
-// A walk runs the commands of a page at a node.
+// A walk runs the commands of a page against a node.
 type walk struct {
 	t        *testing.T
 	node     *nodetest.Node
 	programs string   // the folder with caddy
-	commands []string // those that have not run yet
+	commands []string // the commands that have not run yet
 	names    []string // what the page calls servers and files, each before its name here
 }
 
-// command matches those of a page, which may be in a list.
+// command matches a command of a page, which may be in a list.
 var command = regexp.MustCompile(`(?m)^ *\$ (.+)$`)
 
-// begin begins to walk a page. names are pairs: what the page calls a server or a file, and its name
-// here. What the page says of localhost is about the node.
+// begin begins to walk a page. names are pairs: what the page calls a server or a file, and its name here.
+// What the page writes about localhost is about the node.
 func begin(t *testing.T, page string, n *nodetest.Node, names ...string) *walk {
 	t.Helper()
 	text, err := os.ReadFile(folder + page)

@@ -1,5 +1,5 @@
-// Package scripttest runs the scripts that install what tests need, on a machine that has no other
-// programs than those of a test.
+// Package scripttest runs the scripts that install what tests need, on a machine that has only the programs
+// that a test gives it.
 package scripttest
 
 import (
@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// A Machine is a folder of programs, $HERE, in which a script finds all that it can run.
+// A Machine is a folder of programs, $HERE, with all programs that a script can run.
 type Machine struct {
 	t    *testing.T
 	Here string
 }
 
-// installers are the programs that write down their calls: those that change a system.
+// installers are the programs that change a system. They record their calls.
 var installers = []string{"apt-get", "dnf", "apk", "brew", "npm", "sudo"}
 
-// New returns a machine with some of the programs of this one, and with others, by their names,
-// each as the body of a shell script.
+// New returns a machine that has some of the programs of this machine, and other programs by name. Each of
+// the others is the body of a shell script.
 func New(t *testing.T, real []string, others map[string]string) *Machine {
 	t.Helper()
 	m := &Machine{t, t.TempDir()}
@@ -51,9 +51,8 @@ func Write(t *testing.T, path, body string) {
 	}
 }
 
-// Check runs a script with more variables of its environment. It checks the exit status, that what
-// the script prints has a part, or is empty if that is, and the calls of installers. It returns
-// what the script prints.
+// Check runs a script with more environment variables. It checks the exit status and the calls of installers.
+// It checks that the output contains prints, or is empty if prints is "". It returns the output.
 func (m *Machine) Check(script string, status int, prints, calls string, env ...string) (printed string) {
 	m.t.Helper()
 	cmd := exec.Command("/bin/sh", script)
@@ -65,14 +64,14 @@ func (m *Machine) Check(script string, status int, prints, calls string, env ...
 	if (prints == "" && len(out) > 0) || !strings.Contains(string(out), prints) {
 		m.t.Errorf("it prints %q, want %q", out, prints)
 	}
-	if got, _ := os.ReadFile(filepath.Join(m.Here, "calls")); string(got) != calls { // no file: no calls
+	if got, _ := os.ReadFile(filepath.Join(m.Here, "calls")); string(got) != calls { // without the file, there were no calls
 		m.t.Errorf("calls:\n%s\nwant:\n%s", got, calls)
 	}
 	return string(out)
 }
 
-// CheckNeeds is Check for a script that ends with status 1, and says where to get what it needs, if
-// and only if fails is set.
+// CheckNeeds does what Check does. If fails is true, the script must end with status 1 and say where to get
+// what it needs. If fails is false, it must do neither.
 func (m *Machine) CheckNeeds(script string, fails bool, where, prints, calls string, env ...string) {
 	m.t.Helper()
 	status := 0

@@ -1,10 +1,10 @@
-// Command strict runs go test with its usual output, and fails if a test fails or is skipped, or if
-// a package that must run tests has run none.
+// Command strict runs go test with its usual output. It fails if a test fails or is skipped, or if a package
+// that must run tests has run none.
 //
 //	go run ./test/strict [-must-run '<packages>'] [<flags of go test>] <packages>
 //
-// A test that cannot run in one mode, such as a count of allocations under the race detector,
-// belongs behind a build constraint and into a second run. A fuzz target may skip a seed.
+// A test that cannot run in one mode, such as a count of allocations under the race detector, belongs behind
+// a build constraint and into a second run. A fuzz target may skip a seed.
 package main
 
 import (

@@ -15,7 +15,7 @@ type event struct {
 	ImportPath string // instead of Package when a package does not compile
 	Test       string // empty for a package
 	Output     string
-	Elapsed    float64 // s, when a test or a package has ended
+	Elapsed    float64 // in seconds, when a test or a package has ended
 }
 
 // A report prints the events of a run as go test does without -v, and counts tests.
@@ -24,7 +24,7 @@ type report struct {
 	mustRun []string // the import paths of packages that must run tests
 	broken  bool     // go test has failed
 
-	output map[string]*strings.Builder // by package and test, until it has ended
+	output map[string]*strings.Builder // by package and test, until the test has ended
 	ran    map[string]int              // tests that passed or failed, by package
 	skips  []string
 	slow   slowest

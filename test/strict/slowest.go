@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// longTest is how long a test takes at least to be named among the slowest, in s.
+	// longTest is the time in seconds from which a test is named among the slowest.
 	longTest = 5
 
-	// mostSlowest is how many of the slowest tests are named at most.
+	// mostSlowest is the most tests that are named.
 	mostSlowest = 12
 )
 

@@ -1,10 +1,9 @@
-// Command upstreams asks the parsers of real upstreams which names of query parameters and cookies
-// they read as the name of a key (`upstreams names`), or which values of parameters, cookies and
-// headers they read as the value of a key (`upstreams values`), and prints a table of them. It needs
-// PHP, Ruby with Rack, Node with the packages of parsers/package.json, Perl with Mojolicious, Plack
-// and CGI, and Python with the packages of parsers/python.py: `make upstreams` installs them, and
-// writes the tables to internal/key/keytemplate/testdata. Tests there check that nothing of the tables
-// escapes a key.
+// Command upstreams asks the parsers of real upstreams which names of query parameters and cookies they read
+// as the name of a key (`upstreams names`), or which values of parameters, cookies and headers they read as
+// the value of a key (`upstreams values`), and prints a table of these. It needs PHP, Ruby with Rack, Node
+// with the packages of parsers/package.json, Perl with Mojolicious, Plack and CGI, and Python with the
+// packages of parsers/python.py: `make upstreams` installs them, and writes the tables to
+// internal/key/keytemplate/testdata. Tests there check that nothing of the tables escapes a key.
 package main
 
 import (
@@ -41,7 +40,7 @@ func run(w io.Writer, args []string) error {
 	default:
 		return errors.New("use `upstreams names` or `upstreams values`")
 	}
-	readers := make([][]string, len(all)) // who reads each spelling
+	readers := make([][]string, len(all)) // the parsers that read each spelling as the key
 	dir := filepath.Join("test", "upstreams", "parsers")
 	for _, command := range [][]string{
 		{"ruby", "rack.rb"}, {"perl", "perl.pl"}, {"/usr/bin/python3", "python.py"}, {"node", "node.mjs"},
@@ -107,7 +106,7 @@ func askPHP(dir string, all []spelling, readers [][]string) error {
 	for i, s := range all {
 		read, err := phpReads(addr, s)
 		for deadline := time.Now().Add(10 * time.Second); err != nil && i == 0 && time.Now().Before(deadline); {
-			time.Sleep(20 * time.Millisecond) // it starts
+			time.Sleep(20 * time.Millisecond) // the server is starting
 			read, err = phpReads(addr, s)
 		}
 		if err != nil {
@@ -142,7 +141,7 @@ func phpReads(addr string, s spelling) (bool, error) {
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return false, nil // it refuses some bytes in requests so
+		return false, nil // PHP refuses some bytes in requests in this way
 	case err != nil:
 		return false, err
 	}

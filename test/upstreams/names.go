@@ -2,11 +2,12 @@ package main
 
 import "strings"
 
-// keys are names of keys. Some have bytes that are no letters, and beginnings that are special.
+// keys are names of keys. Some have bytes that are no letters, or special beginnings.
 var keys = []string{"key", "api_key", "session.id", "session_id", "X-Api-Key", "_key", "$key2"}
 
-// names returns thousands of names that a client writes in place of that of a key: each byte before, after and inside the name, and pairs of
-// those that some upstream is known to drop or replace.
+// names returns thousands of names that a client may write in place of the name of a key: with each byte
+// before, after and inside the name, and with pairs of the bytes that some upstream is known to drop or
+// replace.
 func names() (all []spelling) {
 	special := []string{"[", "]", "[]", "[x]", ".", " ", "+", "_", "%00", "%20", "%5B", "%5D", "%09", "%0B", "%1F", "%A0", "%85", "\"", "\xa0", "\x85", "\t", "x"}
 	for _, key := range keys {

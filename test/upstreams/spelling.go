@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A spelling is what a client writes for a key.
+// A spelling is a text that a client writes in place of a key.
 type spelling struct {
 	kind  string // query, cookie or header
-	key   string // its name
-	value string // "": any value
+	key   string // the name of the key
+	value string // the value of the key; "" if any value will do
 	text  string // the query, the cookie or the value of the header, as the client writes it
 }
 
-// String returns a spelling as the tables have it, without the value of a name.
+// String returns a spelling in the form of the tables. A name is shown without a value.
 func (s spelling) String() string {
 	switch {
 	case s.value == "":

@@ -2,11 +2,12 @@ package main
 
 import "strings"
 
-// victims are what clients have for a key. One ends as base64 does, and one has a space in it.
+// victims are values of a key. One ends as base64 does, and one has a space in it.
 var victims = []string{"v1ctim", "a+b/c==", "two words"}
 
-// values returns values that a client writes in place of those: each byte before, after and
-// inside the value, and pairs around one of those that some upstream is known to drop, to replace or to stop at.
+// values returns values that a client may write in place of a victim: with each byte before, after and inside
+// the value, and with pairs of which one is a byte that some upstream is known to drop, to replace or to stop
+// at.
 func values() (all []spelling) {
 	special := []string{
 		"", ",", " ", "[", "]", "(", "\"", "'", "&", ";", "+", "%00", "%01", "%09", "%0A", "%0D", "%0B", "%1F", "%20", "%22", "%2C", "%3B", "%7F", "%85", "%A0",

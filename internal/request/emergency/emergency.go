@@ -25,7 +25,7 @@ type emergency struct {
 	limit     *config.Limit
 	reason    string
 	startedBy string           // the client of the admin API
-	rules     *rules.Emergency // nil if it is not of the rules in force, but of this node alone
+	rules     *rules.Emergency // the emergency of the rules in force; nil if it is of this node alone
 	startedAt time.Time
 	expiresAt time.Time
 
@@ -33,10 +33,11 @@ type emergency struct {
 	counts *memstore.Store
 	policy response.Policy
 	expire *time.Timer
-	warned atomic.Bool // about clients without an address
+	warned atomic.Bool // a client without an address was reported
 }
 
-// newEmergency returns what of describes, for this node alone.
+// newEmergency compiles the emergency that of describes, for this node alone. It lasts for rules.MaxEmergency
+// if of has no end.
 func newEmergency(of *rules.Emergency) (*emergency, error) {
 	limit, err := ParseLimit(of.Limit)
 	if err != nil {
@@ -69,7 +70,7 @@ func ParseLimit(text string) (*config.Limit, error) {
 	return limit, nil
 }
 
-// countIn compiles the limit of e, whose counts are in a store.
+// countIn compiles the limit of e, and keeps its counts in a store.
 func (e *emergency) countIn(counts *memstore.Store) error {
 	rule, err := limiter.NewRule(limiter.Rule{Zone: counts.Open(api.EmergencyZone), Limit: e.limit.Compile()})
 	if err != nil {
@@ -82,8 +83,9 @@ func (e *emergency) countIn(counts *memstore.Store) error {
 // A decideFunc decides takes on the counts of an emergency.
 type decideFunc func(counts *memstore.Store, ctx context.Context, at limiter.Instant, takes []limiter.Take) error
 
-// take decides by the count of the client's address, with Take or Peek of its store, and reports
-// false if the client has none. An announced retry does not lie after the end of the emergency.
+// take decides by the count of the client's address. decide is Take or Peek of the store. taken is false if
+// the client has no address. The instants to retry and of the reset do not lie after the end of the
+// emergency.
 func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replacer, b Buffers, z *response.Zone, now time.Time) (
 	result response.Result, taken bool, err error,
 ) {
@@ -102,7 +104,7 @@ func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replace
 	return result, true, nil
 }
 
-// describe returns e, which may be nil, as the admin API has it.
+// describe returns the description of e for the admin API. e may be nil.
 func (e *emergency) describe() api.Emergency {
 	if e == nil {
 		return api.Emergency{}

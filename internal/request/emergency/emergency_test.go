@@ -39,8 +39,8 @@ func start(t *testing.T, s *Switch, limit string, expiresIn time.Duration) *emer
 	return s.current.Load()
 }
 
-// take takes for a client with an address, and returns how long it has to wait. It reports false if
-// it is not limited.
+// take takes for a client with an address, and returns how long the client has to wait. taken is false if the
+// client is not limited.
 func take(t *testing.T, s *Switch, address string) (wait time.Duration, taken bool) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -81,7 +81,7 @@ func TestEndsExactly(t *testing.T) {
 	})
 }
 
-// The old one must not end what has replaced it.
+// An emergency that was replaced must not end the one that has replaced it.
 func TestReplacedEndsNothing(t *testing.T) {
 	told := new(observer)
 	s := New(told)
@@ -102,7 +102,7 @@ func TestReplacedEndsNothing(t *testing.T) {
 	}
 }
 
-// TestFollow has the rules start an emergency while this node has one, which comes first.
+// TestFollow has the rules start an emergency while this node has one of its own, which takes precedence.
 func TestFollow(t *testing.T) {
 	s := New(new(observer))
 	follow := func(e *rules.Emergency) {
@@ -133,7 +133,7 @@ func TestFollow(t *testing.T) {
 	check("after the rules have one that is over", "", false)
 }
 
-// TestTake limits each address for itself, and announces no wait after the end.
+// TestTake limits each address for itself, and announces no wait beyond the end of the emergency.
 func TestTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := new(observer)
@@ -161,7 +161,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestParseLimit(t *testing.T) {
-	for text, want := range map[string]string{ // "": it is refused
+	for text, want := range map[string]string{ // "" if the text is refused
 		"10/1s": "10/1s", "5/s burst 20": "5/1s burst 20", "block": "", "unlimited": "", "5/1s burst": "",
 	} {
 		limit, err := ParseLimit(text)

@@ -17,18 +17,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// A Switch holds the emergency of this process: that of the rules in force, or one of this node
-// alone, which comes first until it ends. It outlives configurations.
+// A Switch holds the emergency of this process: that of the rules in force, or one of this node alone, which
+// takes precedence until it ends. The switch outlives configurations.
 type Switch struct {
 	observer Observer
-	current  atomic.Pointer[emergency] // nil if it is off
+	current  atomic.Pointer[emergency] // nil if emergency mode is off
 
 	mu      sync.Mutex       // guards changes of current
-	zone    response.Zone    // of all emergencies; without counters, there was none
+	zone    response.Zone    // the zone of all emergencies; without Usage before the first one
 	ofRules *rules.Emergency // nil if the rules in force have none
 }
 
-// An Observer is told what happens in emergency mode, in order. Its methods return at once.
+// An Observer is told what happens in emergency mode, in order. Its methods must return at once.
 type Observer interface {
 	// EmergencyOn says that an emergency has begun, or has replaced another one.
 	EmergencyOn(e api.Emergency)
@@ -56,14 +56,14 @@ func (s *Switch) active(now time.Time) *emergency {
 	return e
 }
 
-// Buffers are empty ones for a key and a take, which the caller may use again afterwards.
+// Buffers are empty buffers for a key and a take, which the caller may use again afterwards.
 type Buffers struct {
 	Key   []byte
 	Takes []limiter.Take
 }
 
-// Take takes from the limit of emergency mode. It reports false if that is off, or the client has
-// no address. Its error is that the address is not verified yet.
+// Take takes from the limit of emergency mode. taken is false if the mode is off, or if the client has no
+// address. The error is that the address is not verified yet.
 func (s *Switch) Take(r *http.Request, repl *caddy.Replacer, b Buffers) (result response.Result, taken bool, err error) {
 	now := time.Now()
 	e := s.active(now)
@@ -87,10 +87,10 @@ func (s *Switch) Peek(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 	return e.take((*memstore.Store).Peek, r, repl, b, &s.zone, now)
 }
 
-// Describe describes the emergency that is on.
+// Describe describes the emergency that is on, if any is.
 func (s *Switch) Describe() api.Emergency { return s.active(time.Now()).describe() }
 
-// Start makes an emergency that of this node alone, and describes it. Its error is a mistake in that.
+// Start starts an emergency of this node alone, and describes it. The error is a mistake in of.
 func (s *Switch) Start(of *rules.Emergency) (api.Emergency, error) {
 	e, err := newEmergency(of)
 	if err == nil {
@@ -115,8 +115,8 @@ func (s *Switch) End(by string) bool {
 	return true
 }
 
-// Follow makes the emergency of the rules in force that of this node, unless it is already. nil:
-// they have none.
+// Follow starts the emergency of the rules in force on this node, unless it is on, and ends the one that the
+// rules had before. of is nil if the rules have none. An emergency of this node alone goes on until it ends.
 func (s *Switch) Follow(of *rules.Emergency) error {
 	if of.Expired(time.Now()) {
 		of = nil
@@ -126,7 +126,7 @@ func (s *Switch) Follow(of *rules.Emergency) error {
 	s.ofRules = of
 	s.mu.Unlock()
 	switch {
-	case !changed, current != nil && current.rules == nil: // that of this node ends first
+	case !changed, current != nil && current.rules == nil: // an emergency of this node alone goes on
 		return nil
 	case of != nil:
 		return s.startOfRules(of)
@@ -145,7 +145,7 @@ func (s *Switch) startOfRules(of *rules.Emergency) error {
 	return s.start(e)
 }
 
-// start makes e the emergency. If there is one, its counts go on under the new limit.
+// start switches e on. If another emergency is on, its counts go on under the limit of e.
 func (s *Switch) start(e *emergency) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +171,8 @@ func (s *Switch) start(e *emergency) error {
 	return nil
 }
 
-// end ends e, unless another emergency has replaced it. After one of this node alone comes that of
-// the rules in force.
+// end ends e, unless another emergency has replaced it. If e is of this node alone, the emergency of the
+// rules in force follows.
 func (s *Switch) end(e *emergency, why, by string) {
 	s.mu.Lock()
 	ended := s.current.CompareAndSwap(e, nil)

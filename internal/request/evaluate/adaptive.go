@@ -14,14 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// overloaded is why a request gets 503 that the upstream has no room for. After the wait, the limit may
-// have grown.
+// overloaded refuses a request for which the upstream has no room. After the wait, the limit may have grown.
 var overloaded = &response.Refusal{
 	Status: http.StatusServiceUnavailable, Reason: "overloaded", Message: "The service is overloaded", Wait: time.Second,
 }
 
-// A capacityCheck is a limit of the requests at once of all keys together: the capacity of the upstream.
-// It is no check, as it has no count in the store, and refuses the request before anything is taken.
+// A capacityCheck limits the requests at once of all keys of a zone together, by the capacity of the
+// upstream. It is not a check, because it has no count in the store and refuses the request before anything
+// is taken.
 type capacityCheck struct {
 	zone   *zone.Zone
 	key    []byte
@@ -30,8 +30,8 @@ type capacityCheck struct {
 	counts *usage.Counters // of the requests that it admits; nil if a limit of the zone counts them
 }
 
-// A heldAdaptive is the permit of a request in flight. A request that passes a zone several times, in
-// several handlers, holds one.
+// A heldAdaptive is the permit of a request in flight. A request that passes a zone several times, in several
+// handlers, holds one permit.
 type heldAdaptive struct {
 	limiter *adaptive.Limiter
 	permit  *adaptive.Permit
@@ -54,7 +54,7 @@ func (s *requestState) idle(idle bool) {
 	}
 }
 
-// addCapacity adds the check of a zone.
+// addCapacity adds the capacityCheck of a zone.
 func (e *Evaluation) addCapacity(found *zone.Reading) {
 	c := capacityCheck{zone: found.Zone, key: found.Key, text: found.Template, dryRun: found.DryRun}
 	if client := e.clientOf(found.Template, found.Key); client != nil {
@@ -66,13 +66,13 @@ func (e *Evaluation) addCapacity(found *zone.Reading) {
 	e.capacity = append(e.capacity, c)
 }
 
-// isOverloaded acquires the permits of all zones, and reports whether one has none. Then the request is
-// refused, before anything else is taken for it.
+// isOverloaded acquires the permits of all zones, and reports whether a zone has none left. Then the request
+// is refused, before anything else is taken for it.
 func (e *Evaluation) isOverloaded() bool {
 	for i := range e.capacity {
 		c := &e.capacity[i]
 		if e.state.holdsAdaptive(c.zone.Adaptive) {
-			c.counts = nil // the pass before counts it
+			c.counts = nil // an earlier handler counts the request
 			continue
 		}
 		permit, ok := c.zone.Adaptive.Acquire(c.key, !c.dryRun)
@@ -110,7 +110,7 @@ func (s *requestState) holdsAdaptive(l *adaptive.Limiter) bool {
 	return false
 }
 
-// releaseAdaptive releases the permits of the request that this handler has acquired.
+// releaseAdaptive releases the permits that this handler has acquired.
 func (e *Evaluation) releaseAdaptive() { e.state.releaseAdaptive(e.firstAdaptive) }
 
 // releaseAdaptive releases the permits of the request from the index first on.
@@ -127,8 +127,8 @@ func (s *requestState) releaseAdaptive(first int) {
 	s.adaptive = s.adaptive[:first]
 }
 
-// measureLatency has the latency of the request measured, and its permits released when its response
-// has ended. It counts the request in the zones that nothing else counts it in.
+// measureLatency has the latency of the request measured, and its permits released when the response has
+// ended. It counts the request in the zones that have no other limit to count it.
 func (e *Evaluation) measureLatency() {
 	for i := range e.capacity {
 		if c := e.capacity[i].counts; c != nil {
@@ -144,8 +144,8 @@ func (e *Evaluation) measureLatency() {
 			p.Begin(time.Now())
 		}
 		e.onStatus(func(status int) {
-			// A client that has gone has got no response, and one that fails may have come faster than one
-			// that does not.
+			// A client that has gone has got no response. A response that fails may have come faster than one
+			// that succeeds.
 			p.Started(time.Now(), status > 0 && status < 500, status > 0)
 			if s.IsStream(status) {
 				p.Release()

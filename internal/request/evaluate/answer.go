@@ -11,9 +11,9 @@ import (
 // is read once.
 type answer struct {
 	response *response.State
-	copied   bool               // it is the one of an upstream
-	text     bool               // its body is text or JSON
-	body     *tokenusage.Reader // nil if it cannot be read
+	copied   bool               // the response is that of an upstream
+	text     bool               // the body is text or JSON
+	body     *tokenusage.Reader // nil if the body cannot be read, or has not begun
 }
 
 // awaitAnswer returns the answer that the request is about to get.
@@ -23,7 +23,7 @@ func (s *requestState) awaitAnswer() *answer {
 		s.answer = a
 		s.OnStatus(a.begin)
 		s.OnBody(a.read)
-		s.AtEnd(func(int) { s.answer = nil }) // error routes may give another one
+		s.AtEnd(func(int) { s.answer = nil }) // an error route may give another answer
 	}
 	return s.answer
 }
@@ -46,8 +46,8 @@ func (a *answer) read(p []byte) {
 	}
 }
 
-// tokens returns how many tokens the body says that the request has used, as far as it says so. known
-// is false if it does not say so for the whole response.
+// tokens returns how many tokens the request has used, as far as the body states that. known is false if the
+// body does not state it for the whole response.
 func (a *answer) tokens() (n int64, known bool) {
 	if a.body == nil {
 		return 0, false
@@ -56,7 +56,7 @@ func (a *answer) tokens() (n int64, known bool) {
 	return n, known && !a.isCut()
 }
 
-// events returns how many events the body has streamed.
+// events returns how many server-sent events with data the body has had.
 func (a *answer) events() int64 {
 	if a.body == nil {
 		return 0
@@ -64,8 +64,9 @@ func (a *answer) events() int64 {
 	return a.body.Events()
 }
 
-// content returns how many bytes of text the client was sent that a model may have written. Those of
-// a document are all, if it is not whole: a whole one without its cost was not written by a model.
+// content returns how many bytes of text that a model may have written were sent to the client. For a stream,
+// that is the content of its events. For a text or JSON that was cut off or cannot be read, that is the whole
+// body. A whole document that states no cost was not written by a model.
 func (a *answer) content() int64 {
 	switch {
 	case a.body != nil && a.body.IsStream():

@@ -17,8 +17,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A costSettlement charges a request what its response has cost. Its take has reserved events: the rest
-// is given back, or more is charged.
+// A costSettlement charges a request what its response has cost. The take has reserved events. When the
+// response has ended, the settlement gives back the events that are left, or charges those that are missing.
 type costSettlement struct {
 	late   *zone.LateCharge
 	zone   report.Zone
@@ -31,7 +31,7 @@ type costSettlement struct {
 	repl    *caddy.Replacer
 	reports *report.Requests
 
-	atStart   string // what the placeholder was when the response started
+	atStart   string // what value returned when the response started
 	answer    *answer
 	cancelled bool
 }
@@ -41,7 +41,7 @@ func (s *costSettlement) hold(e *Evaluation, c *check) {
 		return // the store could not decide it
 	}
 	s.take, s.origin, s.store = c.take, c.origin, e.handler.Store
-	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the request's buffers are used again
+	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the buffer of the key is used again
 	s.state, s.repl, s.reports = &e.state.State, e.Repl, e.handler.Reports
 	if s.counts != nil {
 		s.counts.Open.Add(1)
@@ -49,7 +49,7 @@ func (s *costSettlement) hold(e *Evaluation, c *check) {
 	}
 	forgetUpstream(e.Repl)
 	s.answer = e.state.awaitAnswer()
-	e.state.OnStatus(func(int) { s.atStart = s.value(s.state.Header()) }) // other handlers may remove it
+	e.state.OnStatus(func(int) { s.atStart = s.value(s.state.Header()) }) // other handlers may remove the header
 	e.state.AtEnd(s.settle)
 	if s.late.Usage {
 		e.plain = true
@@ -58,7 +58,8 @@ func (s *costSettlement) hold(e *Evaluation, c *check) {
 
 func (s *costSettlement) cancel() { s.cancelled = true }
 
-// value returns what the placeholder is now, "" if it is unknown. A trailer counts before a header.
+// value returns the current text of the placeholder or header that states the cost, "" if there is none. A
+// trailer takes precedence over a header.
 func (s *costSettlement) value(h http.Header) string {
 	if name := s.late.Header; name != "" {
 		for _, name := range []string{http.TrailerPrefix + name, name} {
@@ -99,17 +100,17 @@ func (s *costSettlement) settle(status int) {
 	}
 }
 
-// A costing is how it is known what a request has cost.
+// A costing is how settle came to the charge of a request.
 type costing int
 
 const (
-	costKnown    costing = iota // the response says so
-	costCapped                  // and that is more than a response may be charged
-	costUnknown                 // it does not
-	costRefunded                // it has not gone upstream, or has a status that refunds
+	costKnown    costing = iota // the response states its cost
+	costCapped                  // the response states a cost above what a response may be charged
+	costUnknown                 // the response does not state its cost for the whole response
+	costRefunded                // the request is charged nothing: it has not gone upstream, or its response refunds it
 )
 
-// counter returns what counts such requests.
+// counter returns the counter of requests that were charged in this way.
 func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
 	switch how {
 	case costKnown:
@@ -122,7 +123,8 @@ func (how costing) counter(c *usage.Charges) *atomic.Uint64 {
 	return &c.Refunded
 }
 
-// cost returns what the request is charged.
+// cost returns how many events the request is charged, and why. status is 0 if the client has got no
+// response.
 func (s *costSettlement) cost(status int) (n int64, how costing) {
 	if s.cancelled {
 		return 0, costRefunded
@@ -130,7 +132,7 @@ func (s *costSettlement) cost(status int) (n int64, how costing) {
 	sent, answer := upstreamStatus(s.repl)
 	byUpstream := sent && (status == 0 || s.answer.copied || answer == http.StatusSwitchingProtocols)
 	if status == 0 {
-		answer = 0 // it may be that of another upstream, and who knows what this one does
+		answer = 0 // it may be the answer of another upstream, and the last one may still work
 	}
 	if s.refunds(answer) || !byUpstream && s.refunds(status) {
 		return 0, costRefunded
@@ -151,14 +153,15 @@ func (s *costSettlement) cost(status int) (n int64, how costing) {
 	}
 }
 
-// refunds reports whether a status gives the reservation back. 0 is none.
+// refunds reports whether a status gives the reservation back. Status 0, which stands for no response, does
+// not.
 func (s *costSettlement) refunds(status int) bool { return status != 0 && s.late.Refunds.Has(status) }
 
-// bytesOfToken are how many bytes of text a model writes for a token at least, on the average.
+// bytesOfToken is the least number of bytes of text that a model writes for a token, on average.
 const bytesOfToken = 3
 
-// knownCost returns what the response says that the request has cost, as far as it says so. known
-// is false if it does not say so for the whole response.
+// knownCost returns the cost that the response states. known is false if the response states none, or only
+// the cost of a part of it, which is n then.
 func (s *costSettlement) knownCost() (n int64, known bool) {
 	if s.late.Usage {
 		return s.answer.tokens()
@@ -169,12 +172,13 @@ func (s *costSettlement) knownCost() (n int64, known bool) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 	if n == maxInt64 {
-		err = nil // it is larger
+		err = nil // the text is that number or a larger one
 	}
 	return max(0, n), err == nil && n >= 0
 }
 
-// streams reports whether a handler that is no proxy has sent a body.
+// streams reports whether the response has status 200 and has streamed events. If no upstream was asked, a
+// handler that is no proxy has streamed them.
 func (s *costSettlement) streams(status int) bool {
 	return status == http.StatusOK && s.answer.events() > 0
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A chargedCount is what a request has been charged to one count. A request may pass a zone several
-// times, in several handlers, and is charged to each count once: a later pass that costs more is
-// charged the difference.
+// A chargedCount is what a request has been charged to one count. A request may pass a zone several times, in
+// several handlers, and is charged to each count once: a later pass that costs more is charged the
+// difference.
 type chargedCount struct {
-	rule uint32 // its ID
-	key  uint64 // its hash: the bytes are in a buffer that the next handler uses
+	rule uint32 // the ID of the rule
+	key  uint64 // the hash of the key, whose buffer the next handler uses again
 	cost int64
 }
 
-// chargeSeed hides which keys have the same hash.
+// chargeSeed keeps clients from finding keys with the same hash.
 var chargeSeed = maphash.MakeSeed()
 
-// charged returns what the request has been charged before for the count of a key. Zones in the
-// syntax of caddy-ratelimit charge each pass, as they do there.
+// charged returns how much the request has been charged before to the count of a key. It returns 0 for zones
+// in the syntax of caddy-ratelimit, which charge each pass, as caddy-ratelimit does.
 func (e *Evaluation) charged(z *zone.Zone, r *limiter.Rule, key []byte) (cost int64) {
 	if len(e.state.charges) == 0 || z.Legacy {
 		return 0

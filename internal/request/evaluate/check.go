@@ -10,35 +10,39 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A check is one limit that applies to the request: what the store is asked for, what that decides, how
-// the request may wait for it, and what becomes of its events when the response has ended. The policy
-// of its result says what kind of limit it is: a rate, requests at once, or a block.
+// A check is one limit that applies to the request. It has the take that the store decides, the result of
+// that decision, how the request may wait for the limit, and what becomes of the events when the response has
+// ended. The policy of the result says what kind of limit it is: a rate, requests at once, a block, or
+// unlimited.
 type check struct {
 	zone       *zone.Zone // nil if the limit is that of emergency mode
 	take       limiter.Take
 	origin     limiter.Origin // of the events of take
 	result     response.Result
 	wait       waiting
-	hold       zone.Hold  // of a place among the requests at once
+	hold       zone.Hold  // for how long the request holds its place, if the limit is of requests at once
 	settlement settlement // nil if what is taken stays taken
 }
 
 // A settlement decides what becomes of the events of an admitted request when its response has ended.
 type settlement interface {
-	// hold begins the settlement of a check, whose take the store has decided.
+	// hold begins the settlement of the take of c. It does nothing if the store could not decide that take.
 	hold(e *Evaluation, c *check)
 
-	// cancel gives the events back, whatever the response is: a later handler rejects the request.
+	// cancel has all events given back, whatever the response is, because a later handler rejects the
+	// request.
 	cancel()
 }
 
-// asksStore reports whether the store decides the take. Key alone is set in that of requests at once.
+// asksStore reports whether the store decides the take. It returns false for a block, for unlimited, and for
+// a limit of requests at once, whose take has a key and no rule.
 func (c *check) asksStore() bool { return c.take.Rule != nil }
 
-// add adds a check to one of the lists. It is valid until the next one is added.
+// add appends a check of a charge to list. The returned pointer is valid until the next check is added to
+// list.
 func (e *Evaluation) add(list *[]check, found *zone.Reading, charge *zone.Charge) *check {
 	n := len(*list)
-	*list = slices.Grow(*list, 1)[:n+1] // Release has emptied what was used before
+	*list = slices.Grow(*list, 1)[:n+1] // zero, because Release clears the elements that were in use
 	c := &(*list)[n]
 	c.zone = found.Zone
 	c.take.Rule, c.take.Key, c.take.Cost, c.take.Client = charge.Policy.Rule, found.Key, charge.Cost, (*client)(e.HTTP)
@@ -72,8 +76,9 @@ func (e *Evaluation) addEnforced(found *zone.Reading, charge *zone.Charge) {
 	}
 }
 
-// addRate adds the check of a rate or a block, and reports false if the request has been charged to
-// its count before.
+// addRate adds the check of a charge that is not about requests at once, less what earlier handlers have
+// charged the request to the same count. It adds nothing and returns false if nothing is left to charge, or
+// if the charge depends on the response and an earlier handler makes it.
 func (e *Evaluation) addRate(found *zone.Reading, charge *zone.Charge) bool {
 	if charge.Policy.Rule != nil {
 		before := e.charged(found.Zone, charge.Policy.Rule, found.Key)
@@ -89,8 +94,8 @@ func (e *Evaluation) addRate(found *zone.Reading, charge *zone.Charge) bool {
 	return true
 }
 
-// decideChecks decides the checks. now is the instant of the decisions, and failed the error of the
-// store. err is that the client has gone meanwhile.
+// decideChecks decides the checks. now is the instant of the decisions, and failed the error of the store.
+// err is not nil if the client has gone meanwhile.
 func (e *Evaluation) decideChecks() (now time.Time, failed, err error) {
 	now = e.Time()
 	e.now = limiter.At(now)
@@ -127,11 +132,12 @@ type asking uint8
 
 const (
 	taking     asking = iota
-	peeking           // it consumes nothing, as something rejects the request anyway
-	previewing        // it consumes nothing, and asks for the counts of other nodes: the request is explained
+	peeking           // consumes nothing: something rejects the request anyway, or it may have to wait first
+	previewing        // consumes nothing, and asks for the counts of other nodes: the request is explained
 )
 
-// asking returns how the store is asked. blocked says that something rejects the request.
+// asking returns how the store is asked. blocked says that something rejects the request whatever the store
+// answers.
 func (e *Evaluation) asking(blocked bool) asking {
 	switch {
 	case e.previews:
@@ -142,8 +148,8 @@ func (e *Evaluation) asking(blocked bool) asking {
 	return taking
 }
 
-// ask has the store decide the takes of checks as one, and returns the first error of those that it
-// could not decide.
+// ask has the store decide the takes of checks together, and copies the decisions into checks. It returns the
+// first error of a take that the store could not decide.
 func (e *Evaluation) ask(checks []check, how asking, now time.Time) (err error) {
 	e.asked = emptied(e.asked)
 	for i := range checks {
@@ -173,8 +179,8 @@ func (e *Evaluation) ask(checks []check, how asking, now time.Time) (err error) 
 	return err
 }
 
-// adoptDecisions writes the decisions of the takes into the results. Those about requests at once have
-// theirs.
+// adoptDecisions writes the decisions of the takes into the results. Results about requests at once have
+// their decisions from acquirePermit.
 func adoptDecisions(checks []check, now limiter.Instant) {
 	for i := range checks {
 		c := &checks[i]
@@ -192,9 +198,9 @@ func adoptDecisions(checks []check, now limiter.Instant) {
 	}
 }
 
-// findDenied finds the checks that describe what their zones decide, one for the rate and one for
-// requests at once in each, and sets denied if any of them rejects the request. Then the request holds
-// no permits.
+// findDenied finds the decisive checks: of each zone, the check that describes what it decides about its
+// rate, and the one that describes what it decides about requests at once. If any of them rejects the
+// request, findDenied sets denied and releases the permits that this handler holds.
 func (e *Evaluation) findDenied() {
 	for i := range e.checks {
 		c, last := &e.checks[i], len(e.decisive)-1
@@ -215,7 +221,8 @@ func (e *Evaluation) findDenied() {
 	}
 }
 
-// noteStore notes that the store has answered, or why not, if it was asked.
+// noteStore tells the store that it has answered, or that it failed with the error failed. It does nothing if
+// no check has asked the store.
 func (e *Evaluation) noteStore(now time.Time, failed error) {
 	for i := range e.checks {
 		if c := &e.checks[i]; c.asksStore() || c.result.IsConcurrent() {
@@ -225,14 +232,15 @@ func (e *Evaluation) noteStore(now time.Time, failed error) {
 	}
 }
 
-// tellDecisive adds the results of the zones to those that the response is about.
+// tellDecisive adds the results of the decisive checks to those that the response describes.
 func (e *Evaluation) tellDecisive() {
 	for _, c := range e.decisive {
 		e.state.Add(&c.result)
 	}
 }
 
-// rememberCharges remembers what the request was charged, for later handlers.
+// rememberCharges remembers what this handler has charged the request, so that later handlers charge only the
+// difference.
 func (e *Evaluation) rememberCharges() {
 	for i := range e.checks {
 		if c := &e.checks[i]; c.asksStore() {
@@ -241,7 +249,7 @@ func (e *Evaluation) rememberCharges() {
 	}
 }
 
-// holdTaken holds what the response will settle.
+// holdTaken begins the settlements of the checks.
 func (e *Evaluation) holdTaken() {
 	for i := range e.checks {
 		if c := &e.checks[i]; c.settlement != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// addComparison adds a check of the rule that is compared with the one in force.
+// addComparison adds the check of the limit that the zone compares with the one in force.
 func (e *Evaluation) addComparison(found *zone.Reading) {
 	c := e.add(&e.comparisons, found, &found.Compared)
 	if s, is := c.settlement.(*costSettlement); is {
@@ -14,8 +14,8 @@ func (e *Evaluation) addComparison(found *zone.Reading) {
 	}
 }
 
-// takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
-// It counts how both have decided. What the store could not decide is no comparison.
+// takeComparisons decides the comparisons, each by itself, after the rules in force have decided. It counts
+// how both have decided, unless the store could not decide one of them.
 func (e *Evaluation) takeComparisons() {
 	now := time.Now()
 	for i := range e.comparisons {
@@ -31,14 +31,14 @@ func (e *Evaluation) takeComparisons() {
 	}
 }
 
-// decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
-// It is not decided in an outage, and if another zone or too many requests at once reject the
-// request, which then counts in none.
+// decisionOf returns whether the limits in force of a zone, or those in its dry run, admit the request.
+// decided is false in an outage. It is also false if another zone or too many requests at once reject the
+// request, which then counts in no zone.
 func (e *Evaluation) decisionOf(z *zone.Zone) (admitted, decided bool) {
 	if e.denied != nil && e.denied.IsConcurrent() {
 		return false, false
 	}
-	admitted, decided = true, true // unless the zone limits the request
+	admitted, decided = true, true // this holds if no check is of the zone
 	for _, c := range e.decisive {
 		switch r := &c.result; {
 		case c.zone == z:

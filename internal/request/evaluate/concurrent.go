@@ -16,15 +16,15 @@ import (
 // several handlers, holds one for each count.
 type heldPermit struct {
 	concurrency.Permit
-	share *concurrency.Permit // of the client's address; nil if it needs none
-	zone  *usage.Zone         // nil if the request is explained or has released it, and holds nothing
-	rule  uint32              // its ID
-	key   uint64              // its hash
+	share *concurrency.Permit // the permit for the client's address; nil if the address needs none
+	zone  *usage.Zone         // nil if the permit is released, or if the request is explained and holds nothing
+	rule  uint32              // the ID of the rule
+	key   uint64              // the hash of the key
 	hold  zone.Hold
-	until time.Time // at which it is released in any case; zero if that is the end of the response
+	until time.Time // when a timer releases the permit; zero if only the end of the response does
 }
 
-// release releases the permit, once.
+// release releases the permit, unless it has been released.
 func (p *heldPermit) release(now time.Time) {
 	if p.zone == nil {
 		return
@@ -37,10 +37,11 @@ func (p *heldPermit) release(now time.Time) {
 	p.zone = nil
 }
 
-// holdsPermit reports whether the request holds a permit of a count.
+// holdsPermit reports whether the request holds a permit of a count. It does not lock state.held, because
+// only timers change permits meanwhile, and they change neither rule nor key.
 func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	if len(e.state.permits) == 0 {
-		return false // only timers change elements meanwhile, and neither rule nor key
+		return false
 	}
 	hash := maphash.Bytes(chargeSeed, key)
 	for i := range e.state.permits {
@@ -51,7 +52,8 @@ func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
 	return false
 }
 
-// addConcurrent adds a limit of requests at once, and reports false if the request holds a permit of it.
+// addConcurrent adds the check of a limit of requests at once. It adds nothing and returns false if the
+// request already holds a permit of that limit.
 func (e *Evaluation) addConcurrent(found *zone.Reading, charge *zone.Charge) bool {
 	switch {
 	case e.holdsPermit(charge.Policy.Concurrent, found.Key):
@@ -64,9 +66,9 @@ func (e *Evaluation) addConcurrent(found *zone.Reading, charge *zone.Charge) boo
 	return true
 }
 
-// acquirePermits decides the limits of requests at once. If one denies the request, the takes consume
-// nothing. It returns the first error of those that the store could not decide, and the instant of the
-// decisions, which is now unless the request has waited for its turn.
+// acquirePermits decides the limits of requests at once. If one denies the request, the takes of rates
+// consume nothing. It returns the instant of the decisions, which is now unless the request has waited for
+// its turn, and the first error of the store.
 func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 	for i := range e.checks {
 		c := &e.checks[i]
@@ -85,7 +87,7 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 }
 
 // acquirePermit decides a limit of requests at once, and keeps the permit. It returns the instant of the
-// decision, like acquirePermits.
+// decision, which is now unless the request has waited for its turn.
 func (e *Evaluation) acquirePermit(c *check, how asking, now time.Time) (_ time.Time, err error) {
 	var decision limiter.Decision
 	r, key, store := &c.result, c.take.Key, e.handler.Store
@@ -135,8 +137,8 @@ func (e *Evaluation) acquirePermit(c *check, how asking, now time.Time) (_ time.
 	return now, err
 }
 
-// acquireOrWait acquires a permit of a key, and has the request wait for its turn if it may. It returns
-// the instant of the decision.
+// acquireOrWait acquires a permit of a key. If there is none, the request waits for its turn, if it may.
+// acquireOrWait returns the instant of the decision, too.
 func (e *Evaluation) acquireOrWait(r *response.Result, key []byte, wait time.Duration, now time.Time) (
 	p concurrency.Permit, d limiter.Decision, _ time.Time, err error,
 ) {
@@ -151,7 +153,8 @@ func (e *Evaluation) acquireOrWait(r *response.Result, key []byte, wait time.Dur
 	return p, d, now, err
 }
 
-// acquireInTurn has a request wait for a permit that was denied one at once, if there is room.
+// acquireInTurn has a request wait for a permit, after the store has denied it one at once with the decision
+// denied. It returns denied if too many requests of the zone wait already.
 func (e *Evaluation) acquireInTurn(r *response.Result, key []byte, wait time.Duration, denied limiter.Decision) (
 	p concurrency.Permit, d limiter.Decision, err error,
 ) {
@@ -166,7 +169,7 @@ func (e *Evaluation) acquireInTurn(r *response.Result, key []byte, wait time.Dur
 	began := time.Now()
 	p, d, err = e.handler.Store.AcquireInTurn(e.HTTP.Context(), began, r.Policy.Concurrent, key, wait)
 	if err == nil && !d.OK {
-		d.Breach = d.Breach || denied.Breach // the store tells it once
+		d.Breach = d.Breach || denied.Breach // the store reports a breach once
 		if time.Since(began) < wait {
 			waits.Full.Add(1)
 		}
@@ -174,8 +177,8 @@ func (e *Evaluation) acquireInTurn(r *response.Result, key []byte, wait time.Dur
 	return p, d, err
 }
 
-// mayQueue reports whether a request above a limit of requests at once may wait for its turn: not if a
-// rate would reject it after that.
+// mayQueue reports whether a request above a limit of requests at once may wait for its turn, for as long as
+// wait. It must not if a rate would reject it after that.
 func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
 	if wait <= 0 {
 		return false
@@ -190,7 +193,7 @@ func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
 		}
 		until := k.Decision.RetryAt - k.Decision.At
 		if k.Rule.Algorithm.Kind == limiter.TokenBucket {
-			until += limiter.Instant(k.Wait) // a bucket promises its events so long before it has them
+			until += limiter.Instant(k.Wait) // a bucket promises events up to Wait before it has them
 		}
 		if k.Decision.RetryAt == limiter.Never || until > limiter.Instant(wait.Microseconds()) {
 			return false

@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// countDecisive counts the request once in each zone: for its rate or, if that decides a rejection, for
-// its requests at once.
+// countDecisive counts the request once in each zone: by the result about its rate or, if that is what
+// rejects the request, by the result about requests at once.
 func (e *Evaluation) countDecisive() {
 	for i, c := range e.decisive {
 		switch {
@@ -28,8 +28,8 @@ func (e *Evaluation) countDecisive() {
 	}
 }
 
-// count adds a decision to its zone's counters. A rejected request counts only in the zones that deny
-// it.
+// count adds a decision to its zone's counters. rejected says that the request is rejected: it then counts
+// only in the zones that deny it.
 func (e *Evaluation) count(c *check, rejected bool) {
 	r := &c.result
 	if rejected && r.Decision.OK {
@@ -61,8 +61,8 @@ func (e *Evaluation) count(c *check, rejected bool) {
 	}
 }
 
-// outcomeOf returns what a result is called, and the status of the response to a rejected request. The
-// status of an admitted one is 0.
+// outcomeOf returns the name of what a result decides, and the status of the response to a rejected request.
+// The status is 0 if the request is admitted.
 func outcomeOf(r *response.Result) (outcome string, status int) {
 	if !r.Decision.OK {
 		status = r.Status()
@@ -70,7 +70,8 @@ func outcomeOf(r *response.Result) (outcome string, status int) {
 	return report.OutcomeOf(r), status
 }
 
-// addTo adds a decision to a list of the keys that use its zone most. Emergency mode has none.
+// addTo adds a decision to a list of the keys that use its zone most. It notes in the journal a tier that the
+// key has changed, and a first rejection. Emergency mode has neither lists nor a journal.
 func (e *Evaluation) addTo(list *topkeys.List, c *check) {
 	if c.zone == nil {
 		return
@@ -98,8 +99,8 @@ func (e *Evaluation) addTo(list *topkeys.List, c *check) {
 	}
 }
 
-// noteRejection notes in the journal that a zone rejects a key, or would do so without its dry run.
-// Of a window, that is the first rejection. A limit that blocks has no windows.
+// noteRejection notes in the journal that a zone rejects a key, or would reject it without its dry run.
+// Windows have only their first rejection noted. A block has no windows, and has each rejection noted.
 func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
 	event := journal.Event{Place: journal.Place{
 		Kind: journal.Rejected, Rule: t.Rule, Key: t.Key, Endpoint: r.Counters.Endpoint, Tier: r.Counters.Tier,
@@ -117,14 +118,15 @@ func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
 	r.Usage.Journal.Add(e.Time(), &event)
 }
 
-// originOf describes a request for the journal, as reports do.
+// originOf describes a request for the journal in the words of reports.
 func originOf(r *http.Request) journal.Origin {
 	d := report.Request{Request: r}.Describe()
 	return journal.Origin{Client: d.ClientIP, Method: d.Method, Path: d.Path}
 }
 
-// remember has the zone of a check remember its request, if somebody wants to try another limit there.
-// Under another limit, the request might not have waited. So what counts is when it has come.
+// remember has the zone of a check remember its request, if an operator tries another limit there. It
+// remembers when the request came, not when it was decided: under another limit, the request might not have
+// waited.
 func (e *Evaluation) remember(c *check) {
 	r := &c.result
 	memory := &r.Usage.Recent

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A statusSettlement gives the events of a take back unless the response has one of some statuses.
+// A statusSettlement gives the events of a take back, unless the status of the response is one of counts.
 type statusSettlement struct {
 	counts    *config.StatusSet
 	take      limiter.Take
@@ -18,7 +18,7 @@ type statusSettlement struct {
 	cancelled bool
 }
 
-// isByStatus reports whether the take counts only with some statuses.
+// isByStatus reports whether the events of the check count only if the response has certain statuses.
 func (c *check) isByStatus() bool {
 	_, is := c.settlement.(*statusSettlement)
 	return is
@@ -29,14 +29,14 @@ func (s *statusSettlement) hold(e *Evaluation, c *check) {
 		return // the store could not decide it
 	}
 	s.take, s.origin, s.store = c.take, c.origin, e.handler.Store
-	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the request's buffers are used again
+	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the buffer of the key is used again
 	s.store.Reservations().Reserve(s.take.Rule.ID, s.take.Key)
 	e.onStatus(s.settle)
 }
 
 func (s *statusSettlement) cancel() { s.cancelled = true }
 
-// settle ends the reservation.
+// settle ends the reservation, when the status of the response is known.
 func (s *statusSettlement) settle(status int) {
 	ended := func() { s.store.Reservations().Settle(s.take.Rule.ID, s.take.Key) }
 	if s.counts.Has(status) && !s.cancelled {
@@ -46,9 +46,10 @@ func (s *statusSettlement) settle(status int) {
 	s.store.Refund(s.take, ended)
 }
 
-// takeInTurn asks the store for takes of which some count by status. While such a take is denied, it
-// waits for reservations of others to come back, after those that already wait. It returns the
-// instant of the decisions, which is now unless it has waited.
+// takeInTurn has the store decide the takes, some of which count by status. While such a take is denied, the
+// request waits until other requests give reservations back. It waits behind the requests that wait already.
+// takeInTurn returns the instant of the decisions, which is now unless the request has waited, and the error
+// of the store or of a client that has gone.
 func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
 	ctx, table := e.HTTP.Context(), e.handler.Store.Reservations()
 	since, began := table.Settled(), now
@@ -90,7 +91,7 @@ func (e *Evaluation) takeInTurn(now time.Time) (time.Time, error) {
 	return now, err
 }
 
-// othersWaitFor returns a check that counts by status and for whose key other requests wait, nil if
+// othersWaitFor returns the first check that counts by status and for whose key other requests wait, nil if
 // there is none.
 func (e *Evaluation) othersWaitFor(table *reservation.Table) *check {
 	for i := range e.checks {
@@ -101,8 +102,8 @@ func (e *Evaluation) othersWaitFor(table *reservation.Table) *check {
 	return nil
 }
 
-// deniedByStatus returns the first check that is denied, if it is worth waiting for: all that are
-// denied count by status, and the store has decided them.
+// deniedByStatus returns the first check that is denied, if waiting may help: each denied check counts by
+// status, was decided by the store, and can succeed later. Otherwise it returns nil.
 func (e *Evaluation) deniedByStatus() (first *check) {
 	for i := range e.checks {
 		c := &e.checks[i]

@@ -15,8 +15,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
-// zones in force admit, because a rejected one is counted in no zone.
+// takeDryRuns decides, counts and reports the dry runs, each zone by itself. It is called if the zones in
+// force admit the request, because a rejected request counts in no zone.
 func (e *Evaluation) takeDryRuns() {
 	for c := range e.decideDryRuns() {
 		r := &c.result
@@ -35,7 +35,8 @@ func (e *Evaluation) takeDryRuns() {
 	}
 }
 
-// decideDryRuns returns the checks that describe the dry runs, one of each zone, after each is decided.
+// decideDryRuns decides the dry runs, and yields for each zone the check that describes what the zone
+// decides.
 func (e *Evaluation) decideDryRuns() iter.Seq[*check] {
 	return func(yield func(*check) bool) {
 		now := time.Now()
@@ -59,11 +60,12 @@ func (e *Evaluation) decideDryRuns() iter.Seq[*check] {
 	}
 }
 
-// earlyData is why a request that Caddy would answer with 425 is not counted: its address is
-// unverified.
+// earlyData is why a request that Caddy would answer with 425 is not counted: the client's address is not
+// verified yet.
 const earlyData = "early_data"
 
-// passDryRun lets a request pass a zone that would have answered err, or refused the request.
+// passDryRun counts and reports that a zone in a dry run would have answered err, or refused the request. The
+// request passes.
 func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
 	z, reason, status := found.Zone, earlyData, errorStatus(err)
 	if f := found.Refusal; f != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A public address that forwards for several clients is an edge. One that repeats one client is not,
-// and neither do many addresses with one each make it one.
+// A public address that forwards for several clients is an edge. An address that repeats one client is not,
+// and many addresses that name one client each do not make any of them an edge.
 func TestIsEdge(t *testing.T) {
 	var e edges
 	edge, client := netip.MustParseAddr("173.245.48.5"), netip.MustParseAddr("198.51.100.1")

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// takeInEmergency takes from the limit of emergency mode if that is on. It sets denied if the limit
-// rejects the request. Of several handlers, the first takes for all.
+// takeInEmergency takes from the limit of emergency mode if that mode is on. It sets denied if the limit
+// rejects the request. Only the first handler of a request takes.
 func (e *Evaluation) takeInEmergency() error {
 	if e.handler.App.Emergency.IsOff() {
 		return nil
@@ -24,8 +24,8 @@ func (e *Evaluation) takeInEmergency() error {
 	return err
 }
 
-// endEmergency adds the decision of emergency mode to what the response is about, if that rejects the
-// request. Responses to others say nothing of emergency mode.
+// endEmergency adds the decision of emergency mode to the results that the response describes, if it rejects
+// the request. Otherwise the response says nothing of emergency mode.
 func (e *Evaluation) endEmergency() {
 	if e.denied != nil {
 		e.state.Add(e.denied)
@@ -34,8 +34,8 @@ func (e *Evaluation) endEmergency() {
 	}
 }
 
-// decideInEmergency returns the check of the limit of emergency mode, or nil if nothing is decided.
-// take is one of the methods of the switch.
+// decideInEmergency returns the check of the limit of emergency mode, nil if the mode is off, if the client
+// has no address, or if an earlier handler has decided. take is Take or Peek of the switch.
 func (e *Evaluation) decideInEmergency(
 	take func(*http.Request, *caddy.Replacer, emergency.Buffers) (response.Result, bool, error),
 ) (*check, error) {

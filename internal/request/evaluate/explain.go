@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Explain finds out what Serve would decide, and why. It takes nothing, and neither counts nor logs
-// the request. Answer has to follow.
+// Explain finds out what Serve would decide, and why. It takes nothing, and neither counts nor logs the
+// request. The caller then calls Answer.
 func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler, err error) {
 	defer e.translateClient()()
 	e.previews = true
@@ -68,12 +68,12 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler
 
 // An explainedTake is a limit whose decision is still to come.
 type explainedTake struct {
-	zone, limit int // their indices; those of a limit of requests at once are among such limits
+	zone, limit int // the index in Zones, and the index in Limits or Concurrent of that zone
 	concurrent  bool
 	dryRun      bool
 }
 
-// decided returns the decision that the take explains.
+// decided returns where x describes the decision.
 func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision {
 	z := &x.Zones[t.zone]
 	if t.concurrent {
@@ -82,8 +82,8 @@ func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision 
 	return &z.Limits[t.limit].ExplainedDecision
 }
 
-// explainZones adds what each zone finds in the request, as readZone does for one. A zone that
-// refuses the request does not hide what those after it find.
+// explainZones adds to x what each zone finds in the request, and adds its checks as readZone does. Unlike
+// readZones, it goes on after a zone that refuses the request.
 func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
 	for _, z := range e.handler.Zones {
 		found := &e.reading
@@ -132,7 +132,7 @@ func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.Inspected
 	return takes, failed
 }
 
-// explainDecisions adds what the takes would decide.
+// explainDecisions adds to x what the takes would decide.
 func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explainedTake) error {
 	if len(e.checks) > 0 {
 		if _, _, err := e.decideChecks(); err != nil {
@@ -145,7 +145,7 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 			e.rememberCharges()
 		}
 	}
-	for range e.decideDryRuns() { // the checks have what is decided
+	for range e.decideDryRuns() { // the decisions are in e.dryRuns
 	}
 	checks, dryRuns := e.checks, e.dryRuns
 	for _, t := range takes {
@@ -167,7 +167,8 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 	return nil
 }
 
-// closeInOutage decides what a preview leaves open while the store does not answer.
+// closeInOutage denies what `on_outage closed` denies. While the store does not answer, a preview leaves that
+// open.
 func (e *Evaluation) closeInOutage() {
 	for i := range e.checks {
 		r := &e.checks[i].result
@@ -177,7 +178,7 @@ func (e *Evaluation) closeInOutage() {
 	}
 }
 
-// explainResult describes a decision.
+// explainResult describes the decision of r in d.
 func explainResult(d *api.ExplainedDecision, r *response.Result) {
 	d.Outcome, _ = outcomeOf(r)
 	counts := r.Policy.Rule != nil || r.IsConcurrent()
@@ -195,8 +196,8 @@ func explainResult(d *api.ExplainedDecision, r *response.Result) {
 	}
 }
 
-// Answer answers the request that Explain has explained, or hands it on. err is that of Explain. The
-// wait of a rejection has no jitter.
+// Answer answers the request that Explain has explained, or hands it to next. err is the error of Explain.
+// The wait of a rejection has no jitter.
 func (e *Evaluation) Answer(w http.ResponseWriter, next caddyhttp.Handler, err error) error {
 	switch {
 	case err != nil:

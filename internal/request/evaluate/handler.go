@@ -20,43 +20,45 @@ import (
 // An App is what the handlers of a configuration share.
 type App struct {
 	Zones     *zone.Set
-	Rules     func() *zone.Snapshot // those in force
-	Newest    func() *App           // of the newest configuration with counts in the same store; nil if that is this one
+	Rules     func() *zone.Snapshot // returns the rules in force
+	Newest    func() *App           // returns the newest App on the same store; nil if that is this one
 	HasZone   func(name string) bool
-	InRedis   bool // the counts are
+	InRedis   bool // the counts of all zones are in Redis
 	Emergency *emergency.Switch
 
-	// Translated are the prefixes of addresses of clients that are written as IPv6.
+	// Translated are the prefixes under which IPv4 addresses of clients are written as IPv6 addresses.
 	Translated ipset.Translated
 
-	// Traced says that a handler of the configuration makes spans, which get attributes.
+	// Traced says that a handler of the configuration begins spans. Decisions are then added to them as
+	// attributes.
 	Traced atomic.Bool
 
-	// UntrustedProxy is the first one that was noticed, nil if there was none.
+	// UntrustedProxy is the first untrusted proxy that was noticed, nil if none was.
 	UntrustedProxy atomic.Pointer[api.UntrustedProxy]
 	edges          edges
 
 	unknownTiers     unknownTiers
-	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
-	warnedBeforeAuth sync.Map    // zones, by name
+	warnedProxy      atomic.Bool // a proxy whose clients are all exempt was warned about
+	warnedBeforeAuth sync.Map    // names of zones that were warned about
 }
 
-// A Handler is a handler of requests.
+// A Handler decides the requests that come to one rate_limit handler of a configuration.
 type Handler struct {
 	App       *App
-	Zones     []*zone.Zone // by name, so that headers list them in a stable order
-	Index     *zone.Index  // of Zones; nil if each is asked
+	Zones     []*zone.Zone // sorted by name, so that headers list them in a stable order
+	Index     *zone.Index  // finds the zones that may apply; nil if each zone is asked
 	Addresses zone.Addresses
 	Store     takeStore
 	Settings  *response.Settings
 	Place     string // in a Caddyfile
 
-	// HandlesResponses says that the handler is in a route that handles the response of another one.
+	// HandlesResponses says that the handler is in a route that handles the response of another handler.
 	HandlesResponses bool
 	Reports          *report.Requests
 }
 
-// A takeStore decides takes, and refunds them. It notes whether it has answered.
+// A takeStore decides takes and permits, and takes events back. Note tells it whether it has answered a
+// request.
 type takeStore interface {
 	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error

@@ -33,8 +33,9 @@ func (s *requestState) releasePermits(first int) {
 	s.permits = s.permits[:first]
 }
 
-// boundPermits has the permits of this handler released when the response has ended, or when they were
-// held for the longest time. By default, a stream is no reason to release them.
+// boundPermits has the permits of this handler released when the response has ended, or when they have been
+// held for the longest time that the zone allows. A stream keeps them until it ends, unless the operator has
+// set that time.
 func (e *Evaluation) boundPermits() {
 	if e.previews || e.state == nil || len(e.state.permits) <= e.firstPermit {
 		return
@@ -58,7 +59,7 @@ func (e *Evaluation) boundPermits() {
 	})
 }
 
-// nextReleaseLocked has the permits released that were held for the longest time, when the next one is.
+// nextReleaseLocked sets the timer for the next permit that will have been held for its longest time.
 func (s *requestState) nextReleaseLocked(now time.Time) {
 	var next time.Time
 	for i := range s.permits {
@@ -75,7 +76,7 @@ func (s *requestState) nextReleaseLocked(now time.Time) {
 	}
 }
 
-// releaseLongest releases the permits that were held for the longest time.
+// releaseLongest releases the permits that have been held for their longest time.
 func (s *requestState) releaseLongest() {
 	s.held.Lock()
 	defer s.held.Unlock()
@@ -88,8 +89,8 @@ func (s *requestState) releaseLongest() {
 	s.nextReleaseLocked(now)
 }
 
-// holdStreams notes that the response is a stream: its permits are held until it ends, unless the
-// operator says for how long.
+// holdStreams notes that the response is a stream: its permits are held until it ends, unless the operator
+// has set a longest time.
 func (s *requestState) holdStreams() {
 	s.held.Lock()
 	defer s.held.Unlock()
@@ -101,8 +102,9 @@ func (s *requestState) holdStreams() {
 	}
 }
 
-// holdAfterCancel returns next, whose request goes on for a time after its client has hung up: the
-// upstream would work on anyway, and nobody would know when it is ready. Streams are cut at once.
+// holdAfterCancel returns next, but its request goes on for a time after the client has hung up. Were it
+// cancelled at once, the upstream would work on anyway, and nobody would know when to release the permit. A
+// stream is cancelled at once.
 func (e *Evaluation) holdAfterCancel(next caddyhttp.Handler) caddyhttp.Handler {
 	var after time.Duration
 	s := e.state
@@ -127,7 +129,7 @@ func (e *Evaluation) holdAfterCancel(next caddyhttp.Handler) caddyhttp.Handler {
 			}
 			cancel()
 		})()
-		*r = *r.WithContext(ctx) // in place, as the replacer has the request
+		*r = *r.WithContext(ctx) // in place, because the replacer refers to this request
 		defer func() { *r = *r.WithContext(client) }()
 		return next.ServeHTTP(w, r)
 	})

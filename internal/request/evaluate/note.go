@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// note counts what a zone has found in the request besides what it decides, and warns about what is
-// probably a mistake in the configuration, once.
+// note counts what a zone has found in the request besides its decision, and warns, once, about what is
+// probably a mistake in the configuration.
 func (e *Evaluation) note(found *zone.Reading) {
 	z := found.Zone
 	if found.Missing {
@@ -40,7 +40,7 @@ func (e *Evaluation) note(found *zone.Reading) {
 	e.credentials = z.AppendCredentials(e.credentials, &e.Request)
 }
 
-// noteUnknownTier warns about a tier of a request that is no tier of the zone, once for each such
+// noteUnknownTier warns about a tier that the request names and the zone does not have, once for each such
 // tier in a configuration.
 func (e *Evaluation) noteUnknownTier(z *zone.Zone, value string) {
 	if !e.handler.App.unknownTiers.isNew(unknownTier{z.Name, value}) {
@@ -53,8 +53,9 @@ func (e *Evaluation) noteUnknownTier(z *zone.Zone, value string) {
 // reported returns how warnings name the zone.
 func reported(z *zone.Zone) report.Zone { return report.Zone{Name: z.Name, Place: z.Place} }
 
-// checkCredentials counts the zones that were decided before authentication, and logs each once in a
-// configuration. It is called after the next handlers, which by then have set what they set.
+// checkCredentials finds the zones that were decided before authentication: a later handler has set a
+// credential that the zone had read. It counts each zone, and logs it once in a configuration. It is called
+// after the next handlers have returned.
 func (e *Evaluation) checkCredentials() {
 	var counted *zone.Zone
 	for i := range e.credentials {

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// Why a request that holds a place, or is about to, is ended.
+// The reasons to end a request that holds a place, or is about to take one.
 var (
 	slowBody = &response.Refusal{
 		Status: http.StatusRequestTimeout, Reason: "slow_body", Message: "The request's body came too slowly",
@@ -24,13 +24,13 @@ var (
 	}
 )
 
-// holdsPlaces reports whether the zones of this handler count the request among those at once.
+// holdsPlaces reports whether the request needs places among the requests at once of this handler's zones.
 func (e *Evaluation) holdsPlaces() bool {
 	return !e.previews && (e.limitsConcurrent || len(e.capacity) > 0)
 }
 
-// awaitBody waits for the body before the request takes a place, as the upstream can do nothing
-// without it. It refuses a request whose body does not come.
+// awaitBody waits for the body before the request takes a place, because the upstream can do nothing without
+// it. It refuses a request whose body comes too slowly.
 func (e *Evaluation) awaitBody(w http.ResponseWriter) error {
 	if e.blocked || e.isDenied() {
 		return nil
@@ -49,7 +49,7 @@ func (e *Evaluation) awaitBody(w http.ResponseWriter) error {
 	return nil
 }
 
-// paceOf returns the pace of the client, the same for all handlers of the request.
+// paceOf returns the pace of the client, which all handlers of the request share.
 func (e *Evaluation) paceOf(w http.ResponseWriter) *pace.Pace {
 	s := e.state
 	if s.pace == nil {
@@ -59,8 +59,8 @@ func (e *Evaluation) paceOf(w http.ResponseWriter) *pace.Pace {
 	return s.pace
 }
 
-// isDenied reports whether a limit denies the request now, as far as this node knows, and it would not
-// wait for its turn.
+// isDenied reports whether a limit denies the request now, as far as this node knows, and the request would
+// not wait for its turn.
 func (e *Evaluation) isDenied() bool {
 	now, waits := e.Time(), e.mayWait || e.countsByStatus
 	for i := range e.checks {
@@ -76,7 +76,7 @@ func (e *Evaluation) isDenied() bool {
 	return slices.ContainsFunc(e.checks, func(c check) bool { return c.asksStore() && !c.take.Decision.OK })
 }
 
-// refuseSlowBody refuses the request for the first of its zones that counts requests at once.
+// refuseSlowBody refuses the request in the name of the first zone that limits requests at once.
 func (e *Evaluation) refuseSlowBody() {
 	if len(e.capacity) > 0 {
 		c := &e.capacity[0]
@@ -88,8 +88,9 @@ func (e *Evaluation) refuseSlowBody() {
 	e.refused.zone.Usage.StalledRequests.Add(1)
 }
 
-// atPaceOfClient returns a writer of the response that its client has to read, and next, whose error is
-// 408 if the body has not come. The first handler of the request that holds a place has them.
+// atPaceOfClient returns a writer that fails if the client reads the response too slowly, and a handler that
+// calls next and returns 408 if the body came too slowly. If an earlier handler of the request has them, it
+// returns w and next.
 func (e *Evaluation) atPaceOfClient(w http.ResponseWriter, next caddyhttp.Handler) (http.ResponseWriter, caddyhttp.Handler) {
 	s := e.state
 	if s.paced {
@@ -97,7 +98,7 @@ func (e *Evaluation) atPaceOfClient(w http.ResponseWriter, next caddyhttp.Handle
 	}
 	s.paced = true
 	p := e.paceOf(w)
-	p.Idle = s.idle // it has its places from now on
+	p.Idle = s.idle // the request has its places from now on
 	writer := p.Writer(w)
 	s.AtEnd(func(int) { e.noteStall(p) })
 	return writer, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
@@ -109,8 +110,8 @@ func (e *Evaluation) atPaceOfClient(w http.ResponseWriter, next caddyhttp.Handle
 	})
 }
 
-// noteStall counts, publishes and logs that the request was ended after it had its places, which it
-// still holds.
+// noteStall counts, publishes and logs that a request was ended because of its slow client. The request still
+// holds its places.
 func (e *Evaluation) noteStall(p *pace.Pace) {
 	why := slowReader
 	switch {
@@ -130,7 +131,7 @@ func (e *Evaluation) noteStall(p *pace.Pace) {
 	e.handler.Reports.Refused(e.subject(), nil, nil, why)
 }
 
-// placed returns the zones of the places that the request has.
+// placed returns the zones in which the request holds places.
 func (s *requestState) placed() (zones []*usage.Zone) {
 	s.held.Lock()
 	defer s.held.Unlock()

@@ -13,9 +13,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// noteExempt counts a request that the address of its client exempts from all zones. If that is the
-// address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
-// once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
+// noteExempt counts a request that the address of its client exempts from all zones. If that is the address
+// of a proxy, so that all clients of the proxy are exempt, noteExempt counts that, too, and warns about it
+// once in a configuration. It does not refuse the request, because the proxies of a mesh forward every
+// request.
 func (e *Evaluation) noteExempt() {
 	e.handler.Reports.Addresses.Allowed.Add(1)
 	client, known, _ := zone.ClientAddr(e.HTTP)
@@ -58,8 +59,8 @@ func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
 	}
 }
 
-// causeOfTrusted returns why Caddy does not know the client of a trusted proxy, and the header that
-// it is about. The request has a header.
+// causeOfTrusted returns why Caddy does not know the client of a trusted proxy, and the header that the cause
+// is about. header is the forwarding header that the request has.
 func causeOfTrusted(r *http.Request, header string) (api.ProxyCause, string) {
 	if server, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
 		for _, name := range server.ClientIPHeaders {
@@ -71,7 +72,8 @@ func causeOfTrusted(r *http.Request, header string) (api.ProxyCause, string) {
 	return api.HeaderNotRead, header
 }
 
-// forwardingHeaders are what proxies and CDNs send.
+// forwardingHeaders are the headers by which proxies and CDNs name their clients. edgeHeader skips the first
+// two.
 var forwardingHeaders = []string{
 	"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Cf-Connecting-Ip", "True-Client-Ip", "Fastly-Client-Ip",
 }
@@ -87,7 +89,8 @@ func forwardingHeader(h http.Header) string {
 	return ""
 }
 
-// peerAddr returns the address of the other end of the connection, the zero Addr if it has none.
+// peerAddr returns the address of the other end of the connection, the zero Addr if RemoteAddr has no IP
+// address.
 func peerAddr(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

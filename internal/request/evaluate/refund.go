@@ -9,12 +9,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A request may pass several handlers, each of which takes from its own zones. What a later one
-// rejects must not count in the zones of those before it, as it does not in other zones of its own.
-// So each handler remembers what it has taken while the handlers behind it run.
+// A request may pass several handlers, each of which takes from its own zones. If a later handler rejects the
+// request, it must not count in the zones of the earlier handlers, just as it does not count in the other
+// zones of the later one. So each handler remembers what it has taken while the handlers behind it run.
 
-// isLate reports whether the request has been answered before it came to the handler: in an error
-// route, or in a route that handles a response. What answered it may have worked for it.
+// isLate reports whether the request has been answered before it came to the handler: the handler is in an
+// error route, or in a route that handles a response. An upstream may have worked for such a request.
 func (e *Evaluation) isLate() bool {
 	return e.handler.HandlesResponses || e.HTTP.Context().Value(caddyhttp.ErrorCtxKey) != nil
 }
@@ -55,16 +55,16 @@ func (e *Evaluation) refundEarlier() {
 	}
 }
 
-// refund gives back what the take of a check has consumed, and reports whether that is anything. Of a
-// promised turn, the store gives back what it still can.
+// refund gives back what the take of a check has consumed, and reports whether it has consumed anything. If
+// the take was promised a turn, the store gives back as much of it as it still can.
 func (e *Evaluation) refund(c *check) bool {
 	if !c.take.Decision.OK {
 		return false
 	}
 	k := c.take
-	k.Key = bytes.Clone(k.Key) // the request's buffers are used again
+	k.Key = bytes.Clone(k.Key) // the buffer of the key is used again
 	if k.Decision.Turn != 0 {
-		k.Origin = nil // the store itself has decided it
+		k.Origin = nil // the store has decided the take itself, without a lease
 	} else {
 		origin := c.origin
 		k.Origin = &origin

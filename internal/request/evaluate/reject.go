@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// A refused request gets 403, or 400 if what it counts by is not clear, or 503 if the upstream is
-// overloaded, whatever its rate is.
+// A refused is why a request is refused, whatever is left of its limits. The status is 403; 400 if it is not
+// clear what the request counts by; 408 if its body came too slowly; 503 if the upstream is overloaded.
 type refused struct {
 	refusal *response.Refusal     // nil if the request is not refused
 	zone    *response.Zone        // nil if the handler itself refuses it
@@ -21,17 +21,17 @@ var deniedAddress = &response.Refusal{
 	Status: http.StatusForbidden, Reason: "denied_address", Message: "The client's address is denied",
 }
 
-// Why a request passes limits, in tails.
+// The reasons why a request passes limits, as tails show them.
 const (
 	allowedAddress = "allowed_address"
 	allowedKey     = "allowed_key"
 )
 
-// reject answers a request that is not admitted: 429, 403 or 400, or 503 while the count that it needs
-// is not available, or if the upstream is overloaded.
+// reject answers a request that is not admitted: with the status of its refusal, with 429, or with 503 while
+// the count that it needs is not available.
 func (e *Evaluation) reject(w http.ResponseWriter) error {
 	f := &e.refused
-	again := f.zone == nil && e.state != nil && e.state.Refusal == f.refusal // error routes have a handler, too
+	again := f.zone == nil && e.state != nil && e.state.Refusal == f.refusal // an error route may have a handler, too
 	a := e.rejection()
 	a.Wait = a.Settings.Lengthen(a.Wait)
 	e.trace()
@@ -43,8 +43,8 @@ func (e *Evaluation) reject(w http.ResponseWriter) error {
 	return e.state.Reject(w, e.HTTP, e.Repl, &a, e.first, &e.body)
 }
 
-// rejection returns why the request is not admitted, with a wait that has no jitter, and makes it known
-// to later handlers. The zones before one that refuses the request have decided nothing yet.
+// rejection returns why the request is not admitted, and makes that known to later handlers. Its wait has no
+// jitter. If a zone refuses the request, the zones before it have decided nothing, and there are no results.
 func (e *Evaluation) rejection() response.Rejection {
 	a := response.Rejection{Settings: e.handler.Settings, Refusal: e.refused.refusal, Zone: e.refused.zone}
 	if a.Refusal != nil {
@@ -67,8 +67,8 @@ func (e *Evaluation) named() *response.Result {
 	return e.denied
 }
 
-// reportRefusal counts, publishes and logs a refusal. again is whether an earlier handler of the request
-// has refused it for the same.
+// reportRefusal counts, publishes and logs a refusal. again says that an earlier handler has refused the
+// request for the same reason.
 func (e *Evaluation) reportRefusal(again bool) {
 	f, counters := &e.refused, (*usage.Zone)(nil)
 	if f.zone != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// What the pool holds must not keep keys in memory, nor anything else of a request.
+// An Evaluation in the pool must keep neither keys nor anything else of a request in memory.
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	set := new(zone.Set)
 	s, _ := set.Compile(&rules.Version{Document: new(rules.Document)}, nil, time.Now())

@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// renew has a request that has waited until now decided by the rules in force, where those about
-// its counts are others than when it came: a lowered limit applies to what waits, too. It reports
-// false if they reject the request whatever is left, which is decided then.
+// renew has a request that has waited until now decided by the rules that are in force now, so that a lowered
+// limit applies to waiting requests, too. It returns false if these rules refuse or block the request,
+// whatever is left of its limits: the request is then decided.
 func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 	app := e.handler.App
 	if app.Newest != nil {
@@ -39,7 +39,7 @@ func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 		return true
 	}
 	e.blocked = true
-	_ = e.ask(e.checks, e.asking(true), now) // what blocks the request needs no store
+	_ = e.ask(e.checks, e.asking(true), now) // the error does not matter: a block needs no store
 	for _, c := range blocking {
 		at := c.take.Decision.At
 		until := at + limiter.Instant(response.BlockedFor/time.Microsecond)
@@ -48,8 +48,8 @@ func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 	return false
 }
 
-// reread reads a zone once more, by other rules. If these do not limit the request, or would not
-// reject it, the reading is empty, and the request keeps the limit that it waits for.
+// reread reads a zone once more, by other rules. The reading is empty if these rules do not limit the
+// request, or only in a dry run: the request then keeps the limits that it waits for.
 func (e *Evaluation) reread(app *App, z *zone.Zone, rules *zone.Snapshot) {
 	found := &e.reading
 	if app != e.handler.App {
@@ -69,7 +69,7 @@ func (e *Evaluation) reread(app *App, z *zone.Zone, rules *zone.Snapshot) {
 	*found = zone.Reading{Charges: found.Charges[:0], Concurrent: found.Concurrent[:0]}
 }
 
-// renewCheck gives a check the rule that limits its count now, if any does. It reports whether that
+// renewCheck gives a check the rule that limits its count now, if there is one. It returns true if that rule
 // blocks all requests.
 func (e *Evaluation) renewCheck(c *check) (blocks bool) {
 	k, r := &c.take, &c.result

@@ -1,10 +1,10 @@
-// Package evaluate decides one request: it takes from all zones that apply, from every one of them or
-// from none, and answers a request that is not admitted.
+// Package evaluate decides requests. A request takes events from every zone that applies to it, or from none
+// of them. The package answers a request that is not admitted.
 //
-// A request is a list of checks, one for each limit that applies to it: see check. What is peculiar to
-// a kind of limit has a file of its own: requests at once in concurrent.go, the capacity of the
-// upstream in adaptive.go, waits in wait.go, count_status in countstatus.go, charge in charge.go, and
-// what rejects no request in dryrun.go and comparison.go.
+// A request becomes a list of checks, one for each limit that applies to it: see check. What is peculiar to a
+// kind of limit has a file of its own: requests at once in concurrent.go, the capacity of the upstream in
+// adaptive.go, waits in wait.go, count_status in countstatus.go, charge in charge.go, and limits that reject
+// no request in dryrun.go and comparison.go.
 package evaluate
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// Serve decides a request. It hands one that is admitted to next, and answers any other.
+// Serve decides a request. It hands an admitted request to next, and answers any other.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e := h.Begin(r)
 	err := e.decide(w)
@@ -35,9 +35,10 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	return err
 }
 
-// decide takes from all zones that apply to the request: from every one of them or from none. It takes
-// nothing if the client's address is allowed, if emergency mode rejects the request, or if anything
-// refuses it. Before a request takes a place, its body is awaited; w is what its response is written to.
+// decide takes from all zones that apply to the request, or from none of them. It takes nothing if the
+// client's address is allowed, if emergency mode rejects the request, or if anything refuses it. A request
+// that needs a place among the requests at once takes it only after its body has come. w is what the response
+// is written to.
 func (e *Evaluation) decide(w http.ResponseWriter) error {
 	defer e.translateClient()()
 	if decided, err := e.checkAddress(); decided || err != nil {
@@ -76,7 +77,7 @@ func (e *Evaluation) decide(w http.ResponseWriter) error {
 // isRejected reports whether the request is not admitted: a zone denies it, or it is refused.
 func (e *Evaluation) isRejected() bool { return e.denied != nil || e.refused.refusal != nil }
 
-// checkAddress reports whether the address of the client decides, whatever the zones say.
+// checkAddress reports whether the address of the client decides the request, whatever the zones say.
 func (e *Evaluation) checkAddress() (decided bool, err error) {
 	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
 	switch {
@@ -90,7 +91,7 @@ func (e *Evaluation) checkAddress() (decided bool, err error) {
 	return exempt || denied, nil
 }
 
-// readZones adds the checks of all zones, up to the first that refuses the request.
+// readZones adds the checks of all zones, up to the first zone that refuses the request.
 func (e *Evaluation) readZones() error {
 	for _, z := range e.zones() {
 		if err := e.readZone(z); err != nil || e.refused.refusal != nil {
@@ -137,7 +138,7 @@ func (e *Evaluation) readZone(z *zone.Zone) error {
 	}
 	for i := range found.Charges {
 		if !e.addRate(found, &found.Charges[i]) {
-			found.Compared = zone.Charge{} // it was compared before
+			found.Compared = zone.Charge{} // an earlier handler has compared it
 		}
 	}
 	for i := range found.Concurrent {
@@ -152,9 +153,9 @@ func (e *Evaluation) readZone(z *zone.Zone) error {
 	return nil
 }
 
-// take decides the checks, and sets denied if any zone rejects the request. Then the request waits for
-// its turn, counts in its zones, and holds what its response will settle. The error is that the client
-// has gone meanwhile.
+// take decides the checks, and sets denied if any zone rejects the request. Otherwise the request waits for
+// its turn, and the settlements of its checks begin. In both cases, the request is counted in its zones. take
+// returns an error if the client has gone meanwhile.
 func (e *Evaluation) take() error {
 	if len(e.checks) == 0 {
 		return nil
@@ -172,7 +173,8 @@ func (e *Evaluation) take() error {
 		return nil
 	}
 	e.findDenied()
-	// If another zone denies the request, a failure decides nothing. So it is not an outage.
+	// If another zone denies the request, a failure of the store has decided nothing, and is noted as no
+	// outage.
 	if failed == nil || e.denied == nil || e.denied.Failure != nil {
 		e.noteStore(now, failed)
 	}
@@ -196,9 +198,9 @@ func (e *Evaluation) take() error {
 	return nil
 }
 
-// clientGoneError returns the error of a request that ended while it waited for the store, else
-// nil. The failure of its takes is no outage. Such a request must not go on: it would be admitted
-// uncounted, and later handlers may act on it before they notice that the client has gone.
+// clientGoneError returns the error that ends a request whose ctx has ended while it waited, and nil if ctx
+// has not ended. Such a request must not go on: it would be admitted uncounted, and later handlers may act on
+// it before they notice that the client has gone. If its takes have failed, that is no outage.
 func clientGoneError(ctx context.Context) error {
 	err := ctx.Err()
 	switch {
@@ -207,11 +209,11 @@ func clientGoneError(ctx context.Context) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return caddyhttp.Error(http.StatusGatewayTimeout, err)
 	}
-	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
+	return caddyhttp.Error(499, err) // the status that Caddy, too, logs if the client has gone
 }
 
-// admit hands the request on, and sets the headers of its response. Then it checks what the zones
-// have read against what the next handlers have set.
+// admit hands the request to next, with a writer that sets the headers of the response. After that, it checks
+// whether the next handlers have set credentials that the zones had read before.
 func (e *Evaluation) admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	e.trace()
 	if e.holdsPlaces() {

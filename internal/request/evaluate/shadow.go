@@ -7,20 +7,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// decideShadows decides checks of one zone that reject no request, and returns the one that describes
-// them. There are several if the request is at several endpoints. What they take is held until the
-// status of the response is known. If the request is rejected, nobody knows how it would have ended,
-// and it counts.
+// decideShadows decides checks of one zone that reject no request, and returns the check that describes what
+// the zone decides. A zone has several such checks if the request is at several endpoints, or if the zone has
+// a limit of requests at once. If the request is admitted, its events are settled by the response. If it is
+// rejected, nobody knows how the response would have ended, and the events stay taken.
 func (e *Evaluation) decideShadows(checks []check, now time.Time) (decisive *check) {
 	blocked := slices.ContainsFunc(checks, func(c check) bool { return c.result.Policy.Block })
 	firstPermit := len(e.state.permits)
 	for i := range checks {
 		if c := &checks[i]; c.result.IsConcurrent() {
-			_, _ = e.acquirePermit(c, e.asking(blocked), now) // the result has the error
+			_, _ = e.acquirePermit(c, e.asking(blocked), now) // the error is in the result
 			blocked = blocked || !c.result.Decision.OK
 		}
 	}
-	_ = e.ask(checks, e.asking(blocked), now) // takes have the errors
+	_ = e.ask(checks, e.asking(blocked), now) // the errors are in the takes
 	adoptDecisions(checks, limiter.At(now))
 	for i := range checks {
 		if c := &checks[i]; decisive == nil || c.result.Decides(&decisive.result) {

@@ -8,8 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// shareKey returns the key of the share that the client's address has of the requests at once of a key.
-// It returns nil if the address may have them all, as of a key that is its own.
+// shareKey returns the key under which the requests at once of the client's address are counted, if the
+// address may have only a share of the limit of key. It returns nil if the address may have all of it: the
+// limit is low, or only one client has the key.
 func (e *Evaluation) shareKey(r *response.Result, key []byte) []byte {
 	if r.Policy.Share() == nil {
 		return nil
@@ -17,8 +18,8 @@ func (e *Evaluation) shareKey(r *response.Result, key []byte) []byte {
 	return e.clientOf(r.Template, key)
 }
 
-// clientOf returns the key of a client among those that share a key. It returns nil if there is no other
-// client, or if the address is not known to be that of one.
+// clientOf returns a key for one client among those that share a key. It returns nil if no other client has
+// the key, or if it is not known that the address is that of one client.
 func (e *Evaluation) clientOf(t *keytemplate.Template, key []byte) []byte {
 	if t == nil || !t.IsShared() {
 		return nil
@@ -30,8 +31,8 @@ func (e *Evaluation) clientOf(t *keytemplate.Template, key []byte) []byte {
 	return append(t.AppendClient(nil, addr), key...)
 }
 
-// isUntrustedProxy reports whether the address of the client is probably that of a proxy, which all of
-// its clients share. With a public address, it may be a client that sends the header.
+// isUntrustedProxy reports whether the address of the client is probably that of a proxy, which all clients
+// of the proxy share. It returns false for a public address: a client may have sent the header itself.
 func (e *Evaluation) isUntrustedProxy(client netip.Addr) bool {
 	return forwardingHeader(e.HTTP.Header) != "" && client == peerAddr(e.HTTP) &&
 		(client.IsPrivate() || client.IsLoopback() || client.IsLinkLocalUnicast())

@@ -18,25 +18,25 @@ import (
 type requestState struct {
 	response.State
 	rules         *zone.Snapshot
-	running       *Evaluation // of the handler whose next handlers run; nil if there is none
+	running       *Evaluation // of the innermost handler whose next handlers run; nil if there is none
 	charges       []chargedCount
 	held          sync.Mutex      // guards permits and adaptive against timers
 	permits       []heldPermit    // until the response ends
-	answer        *answer         // that charges await; nil if there is none
-	longest       *time.Timer     // releases those that are held for too long; nil if there are none
+	answer        *answer         // what charges read of the response; nil if no charge awaits it
+	longest       *time.Timer     // releases permits that are held for too long; nil before the first permit
 	streams       atomic.Bool     // the response is a stream
-	inlineCharges [3]chargedCount // the array of charges, unless there are more
+	inlineCharges [3]chargedCount // the array of charges, as long as they fit
 	adaptive      []heldAdaptive  // until the response ends
-	pace          *pace.Pace      // of the client; nil if nothing is held
-	paced         bool            // the response is written at it
+	pace          *pace.Pace      // of the client; nil before a handler needs it
+	paced         bool            // the response is written at that pace
 	emergency     bool            // the limit of emergency mode has decided
-	logged        bool            // the access log has what is decided
+	logged        bool            // the access log has a line that shows the results
 }
 
 // requestStateVar is the name of Caddy's variable that holds the state of a request.
 const requestStateVar = "rate_limit.state"
 
-// attachState makes the state of the request, unless an earlier zone or handler has.
+// attachState makes the state of the request, unless an earlier zone or handler has made it.
 func (e *Evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
@@ -48,8 +48,8 @@ func (e *Evaluation) attachState() {
 	}
 }
 
-// results returns the results of this handler, once they are decided: at most one of each zone about its
-// rate, and one about requests at once.
+// results returns what this handler has decided: for each zone, at most one result about its rate and one
+// about requests at once.
 func (e *Evaluation) results() []response.Result {
 	if e.state == nil {
 		return nil

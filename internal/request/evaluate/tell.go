@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// noteKey notes the text of a key, if the access log needs it. The next handlers may change what it is
-// made of. The template is nil if there is no key.
+// noteKey notes the text of a key, if the access log needs it. It does so now because the next handlers may
+// change what the key consists of. key is nil if the request has no key.
 func (e *Evaluation) noteKey(z *usage.Zone, key *keytemplate.Template) {
 	if e.state.logged && key != nil {
 		e.state.Keys = append(e.state.Keys, response.KeyText{Zone: z, Text: key.Text(e.HTTP, e.Repl)})
@@ -26,12 +26,12 @@ func (e *Evaluation) trace() {
 	}
 }
 
-// subject returns the request as reports are about it.
+// subject returns the request for reports.
 func (e *Evaluation) subject() report.Request {
 	return report.Request{Request: e.HTTP, Replacer: e.Repl}
 }
 
-// publish shows a decision to those who follow them.
+// publish hands a decision to those who follow decisions.
 func (e *Evaluation) publish(d report.Decision) {
 	d.Request, d.Finder = e.subject(), e
 	e.handler.Reports.Decided(d)

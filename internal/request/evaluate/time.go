@@ -7,11 +7,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// timedEvery is of how many decisions one is timed, unless it has waited for another process: to
-// read the clock takes about as long as the decision.
+// One of timedEvery decisions is timed, because reading the clock takes about as long as a decision.
+// Decisions that have waited for Redis are all timed.
 const timedEvery = 64
 
-// timeDecision reports how long a decision of the store took, which began at an instant.
+// timeDecision reports how long a decision of the store took that began at the instant began.
 func (e *Evaluation) timeDecision(began time.Time) {
 	asked, source := false, limiter.FromLease
 	for i := range e.checks {
@@ -34,13 +34,13 @@ func (e *Evaluation) timeDecision(began time.Time) {
 	}
 }
 
-// noteAsked notes how long the decision took in the zones for which Redis was asked.
+// noteAsked notes how long the decision took, in each zone for which Redis was asked.
 func (e *Evaluation) noteAsked(took time.Duration) {
 	var noted *zone.Zone
 	for i := range e.checks {
 		c := &e.checks[i]
 		if s := c.take.Decision.Source; c.asksStore() && (s == limiter.FromStore || s == limiter.FromLate) && c.zone != noted {
-			noted = c.zone // with several takes, of a path with several readings
+			noted = c.zone // a zone has several takes if the path has several readings
 			noted.Usage.Asked.Add(took)
 		}
 	}

@@ -2,9 +2,9 @@ package evaluate
 
 import "github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-// translateClient has the client its IPv4 address, in Caddy's variable of it, if that is written as
-// IPv6: keys, lists and matchers read the address there. restore undoes that, for the handlers that
-// follow.
+// translateClient replaces the client's address in Caddy's variable by an IPv4 address, if it is an IPv4
+// address that is written as IPv6. Keys, lists and matchers read the variable. restore puts the address back,
+// for the handlers that follow.
 func (e *Evaluation) translateClient() (restore func()) {
 	address, _ := e.Vars[caddyhttp.ClientIPVarKey].(string)
 	ipv4, ok := e.handler.App.Translated.IPv4(address)

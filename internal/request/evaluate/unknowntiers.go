@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// maxUnknownTiers is the number of unknown tiers that a configuration warns about. Requests that
-// name more of them are counted by the metric alone.
+// maxUnknownTiers is the number of unknown tiers that a configuration warns about. A metric alone counts the
+// requests that name further ones.
 const maxUnknownTiers = 100
 
-// unknownTiers are the tiers that requests had and that their zones do not have.
+// unknownTiers are the tiers that requests have named and that their zones do not have.
 type unknownTiers struct {
 	mu     sync.RWMutex
 	warned map[unknownTier]bool
 }
 
-// An unknownTier is a value that is no tier of its zone.
+// An unknownTier is a tier that a request has named and that its zone does not have.
 type unknownTier struct{ zone, value string }
 
-// isNew notes t, and reports whether it was not noted before. Once there are maxUnknownTiers,
-// nothing is new.
+// isNew notes t, and reports whether t is noted for the first time. It returns false once maxUnknownTiers are
+// noted.
 func (u *unknownTiers) isNew(t unknownTier) bool {
 	u.mu.RLock()
 	known := u.warned[t] || len(u.warned) == maxUnknownTiers
@@ -35,6 +35,6 @@ func (u *unknownTiers) isNew(t unknownTier) bool {
 	if u.warned == nil {
 		u.warned = make(map[unknownTier]bool)
 	}
-	u.warned[unknownTier{t.zone, strings.Clone(t.value)}] = true // it is part of the request
+	u.warned[unknownTier{t.zone, strings.Clone(t.value)}] = true // the text is part of the request
 	return true
 }

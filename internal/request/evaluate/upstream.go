@@ -11,15 +11,16 @@ import (
 
 const maxInt64 = math.MaxInt64
 
-// What reverse_proxy sets when it has chosen an upstream, and when that has answered.
+// The placeholders that reverse_proxy sets: the first when it has chosen an upstream, the others when that
+// upstream has answered.
 const (
 	upstreamChosen   = "http.reverse_proxy.upstream.fails"
 	upstreamAnswered = "http.reverse_proxy.status_text"
 	upstreamCode     = "http.reverse_proxy.status_code"
 )
 
-// notYet is the value of placeholders that reverse_proxy has not set since. Before that, it may
-// have set them for another request, such as that of forward_auth.
+// notYet is the value that forgetUpstream gives to placeholders, until reverse_proxy sets them. Before,
+// reverse_proxy may have set them for another request, such as that of forward_auth.
 type notYet struct{}
 
 // forgetUpstream notes that the request has not gone upstream yet.
@@ -42,9 +43,9 @@ func upstreamStatus(repl *caddy.Replacer) (sent bool, status int) {
 	return sent, status
 }
 
-// isCopied reports whether the response that starts with these headers is that of an upstream, and
-// not of a handler such as `respond`, whatever was asked before. reverse_proxy adds itself to Via, and
-// removes what Caddy has set as Server.
+// isCopied reports whether the response that starts with these headers is that of an upstream, and not of a
+// handler such as `respond`, even if an upstream was asked before. reverse_proxy adds itself to Via, and
+// removes the Server that Caddy has set.
 func isCopied(h http.Header) bool {
 	for _, proxy := range h["Via"] {
 		if strings.HasSuffix(proxy, " Caddy") {
@@ -54,8 +55,8 @@ func isCopied(h http.Header) bool {
 	return !slices.Equal(h["Server"], []string{"Caddy"})
 }
 
-// isSignIn reports whether a status is of an upstream that asks who the client is, or sends it
-// there, such as that of forward_auth. No model has worked for it.
+// isSignIn reports whether an upstream that answers with this status asks the client to sign in, or redirects
+// it, as the upstream of forward_auth does. No model has worked for such a response.
 func isSignIn(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
@@ -64,7 +65,7 @@ func isSignIn(status int) bool {
 	return 300 <= status && status < 400
 }
 
-// onStatus has f called once with the status of the response: see [response.State.OnStatus]. It is
+// onStatus has f called once with the status of the response: see [response.State.OnStatus]. The status is
 // 101 if the upstream has switched protocols, though a client of HTTP/2 or HTTP/3 gets 200 then.
 func (e *Evaluation) onStatus(f func(status int)) {
 	repl := e.Repl
@@ -78,8 +79,8 @@ func (e *Evaluation) onStatus(f func(status int)) {
 	})
 }
 
-// hideEncodings removes what would have upstreams compress their responses, so that they can be
-// read. It returns what undoes that.
+// hideEncodings removes the header by which upstreams would compress their responses, so that these can be
+// read. restore puts it back.
 func hideEncodings(r *http.Request) (restore func()) {
 	const name = "Accept-Encoding"
 	values, found := r.Header[name]

@@ -11,18 +11,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// waiting is how the request may wait for what a check asks for.
+// waiting is how the request may wait for the limit of a check.
 type waiting struct {
-	most    time.Duration // from when the request has come; 0 if it must not wait
-	forTurn bool          // a rate may have it wait for its turn
-	entered bool          // it counts among those that wait
-	full    bool          // too many wait
-	breach  bool          // the first denial of its window is the first one of the key
-	waited  time.Duration // for a window
+	most    time.Duration // the longest wait, from when the request came; 0 if it must not wait
+	forTurn bool          // the limit is a rate that may have the request wait for its turn
+	entered bool          // the request counts among the requests that wait in the zone
+	full    bool          // the request must not wait, because too many requests of the zone do
+	breach  bool          // the denial before the wait was the first one of its key and window
+	waited  time.Duration // how long the request has waited for a window
 }
 
-// waitOf returns for how many µs the take of a charge may wait for its turn. In emergency mode,
-// nobody waits.
+// waitOf returns for how many µs the take of a charge may wait for its turn. It returns 0 in emergency mode,
+// in which nobody waits.
 func (e *Evaluation) waitOf(charge *zone.Charge) int64 {
 	if charge.Wait == 0 || e.state.emergency {
 		return 0
@@ -30,8 +30,8 @@ func (e *Evaluation) waitOf(charge *zone.Charge) int64 {
 	return charge.Policy.WaitFor(charge.Wait, usage.MostOfKey)
 }
 
-// resumeAt makes now the instant of the decisions, because the request has waited until then. Its takes
-// may wait for what is left.
+// resumeAt makes now the instant of the decisions, because the request has waited until then. It shortens the
+// waits of the takes to what is left of them.
 func (e *Evaluation) resumeAt(now time.Time) {
 	e.now = limiter.At(now)
 	for i := range e.checks {
@@ -41,8 +41,9 @@ func (e *Evaluation) resumeAt(now time.Time) {
 	}
 }
 
-// leftOf returns what is left of a wait. However many limits a request waits for, it waits no longer
-// than each allows, from when it has come. In emergency mode, nobody waits.
+// leftOf returns what is left of a wait that began when the request came. A request that waits for several
+// limits thus waits no longer than each of them allows. leftOf returns 0 in emergency mode, in which nobody
+// waits.
 func (e *Evaluation) leftOf(wait time.Duration) time.Duration {
 	if e.state.emergency {
 		return 0
@@ -50,9 +51,9 @@ func (e *Evaluation) leftOf(wait time.Duration) time.Duration {
 	return max(0, wait-time.Duration(e.now-e.arrived)*time.Microsecond)
 }
 
-// enterQueues counts the request among those that wait, before it is known whether it has to: a turn
-// is never given up because too many wait. A take for which there is no room does not wait. Takes of
-// one zone wait as one.
+// enterQueues counts the request among those that wait in its zones, before it is known whether it has to
+// wait. Otherwise a turn that the store has promised would have to be given up if too many requests wait. A
+// take for which there is no room does not wait. The takes of one zone count as one request.
 func (e *Evaluation) enterQueues() {
 	var last *check
 	for i := range e.checks {
@@ -83,13 +84,13 @@ func (e *Evaluation) leaveQueues() {
 	}
 }
 
-// hasEntered reports whether the request counts among those that wait in a zone.
+// hasEntered reports whether the request counts among the requests that wait in a zone.
 func (e *Evaluation) hasEntered(z *usage.Zone) bool {
 	return slices.ContainsFunc(e.checks, func(c check) bool { return c.wait.entered && c.zone.Usage == z })
 }
 
-// countFull counts a request that is denied and might have waited, were there room: once in a zone.
-// One that something else rejects would not have waited.
+// countFull counts a denied request, once in each zone in which it did not wait because too many requests
+// did. It counts nothing if something else rejects the request, which then would not have waited anyway.
 func (e *Evaluation) countFull() {
 	var counted *zone.Zone
 	for i := range e.checks {
@@ -100,8 +101,9 @@ func (e *Evaluation) countFull() {
 	}
 }
 
-// takeAtRetry takes once more if windows have denied the request and admit it within the wait. now
-// and failed are those of the first decision. It returns those of the last one.
+// takeAtRetry takes once more if windows have denied the request and will admit it within its wait. now and
+// failed are the instant and the error of the first decision. takeAtRetry returns the instant of the last
+// decision, and its error, or failed if the last decision has no error.
 func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error) {
 	delay := e.untilRetry()
 	if delay == 0 {
@@ -124,14 +126,15 @@ func (e *Evaluation) takeAtRetry(now time.Time, failed error) (time.Time, error)
 	failed = cmp.Or(e.ask(e.checks, e.asking(e.blocked), now), failed)
 	for i := range e.checks {
 		if c := &e.checks[i]; c.wait.breach && !c.take.Decision.OK {
-			c.take.Decision.Breach = true // the store has told it before
+			c.take.Decision.Breach = true // the store has reported the breach before the wait
 		}
 	}
 	return now, failed
 }
 
-// untilRetry returns how long it is until the takes that are denied can succeed. It returns 0 if they
-// must not wait for that. A bucket that denies a take has promised more than the take may wait for.
+// untilRetry returns how long it takes until all denied takes can succeed. It returns 0 if the request must
+// not wait for that. It must not wait for a token bucket: a bucket denies a take only if its turn would come
+// after the longest wait.
 func (e *Evaluation) untilRetry() (delay time.Duration) {
 	for i := range e.checks {
 		k := &e.checks[i].take
@@ -148,8 +151,8 @@ func (e *Evaluation) untilRetry() (delay time.Duration) {
 	return delay
 }
 
-// waitForTurn waits until the events are there that the takes were promised. If the client leaves
-// before, it gives them back, and returns an error.
+// waitForTurn waits until the takes have the events that the store has promised them. If the client leaves
+// before, waitForTurn gives back what all takes have consumed, and returns an error.
 func (e *Evaluation) waitForTurn() error {
 	delay := time.Duration(0)
 	for i := range e.checks {
@@ -171,14 +174,14 @@ func (e *Evaluation) waitForTurn() error {
 			c.result.Waited += delay
 		}
 		if delay > 0 {
-			d.At = now // what is told relative to the decision is so to now
+			d.At = now // responses tell waits from At on, and go out now
 		}
 	}
 	return nil
 }
 
-// noteWaits notes how long a request has waited that is admitted, once in each zone: for a permit, and
-// then for events.
+// noteWaits notes how long an admitted request has waited, once in each zone: for a permit and for events
+// together.
 func (e *Evaluation) noteWaits() {
 	for i, c := range e.decisive {
 		if i > 0 && c.zone == e.decisive[i-1].zone {
@@ -186,7 +189,7 @@ func (e *Evaluation) noteWaits() {
 		}
 		r := &c.result
 		if i+1 < len(e.decisive) && c.zone == e.decisive[i+1].zone {
-			r.Waited += e.decisive[i+1].result.Waited // the request counts where its rate does
+			r.Waited += e.decisive[i+1].result.Waited // the result about the rate stands for the zone
 		}
 		if r.Waited > 0 {
 			r.Usage.Waits.Waited.Add(r.Waited)
@@ -194,7 +197,7 @@ func (e *Evaluation) noteWaits() {
 	}
 }
 
-// giveBackTurns gives back what was promised to a client that has left.
+// giveBackTurns gives back the turns that were promised to a client that has left.
 func (e *Evaluation) giveBackTurns() {
 	for i := range e.checks {
 		c := &e.checks[i]
@@ -211,8 +214,8 @@ func (e *Evaluation) giveBackTurns() {
 	}
 }
 
-// refundOthers gives back what other takes have consumed for a client that has left: the request has
-// not reached the next handler.
+// refundOthers gives back what the takes without a turn have consumed for a client that has left: the request
+// has not reached the next handler.
 func (e *Evaluation) refundOthers() {
 	for i := range e.checks {
 		if c := &e.checks[i]; c.asksStore() && c.take.Decision.Turn == 0 {

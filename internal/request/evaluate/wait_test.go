@@ -23,8 +23,8 @@ func (denyingStore) Take(_ context.Context, now time.Time, takes []limiter.Take)
 
 func (denyingStore) DropDenial(*limiter.Rule, []byte) {}
 
-// A window that denies a request twice tells only the first time that it is the first rejection of its
-// key. An error before the wait stays one.
+// A window that denies a request twice reports only the first time that it is the first rejection of the key.
+// An error before the wait stays the error.
 func TestRetryKeepsTheFirstRejection(t *testing.T) {
 	window := &limiter.Rule{Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}}
 	for _, breach := range []bool{true, false} {

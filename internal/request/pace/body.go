@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// A body is what a client sends, at its pace.
+// A body is the body of a request, which is read at the pace of the client.
 type body struct {
 	io.ReadCloser
 	pace     *Pace
-	buffered []byte // and not read yet
-	err      error  // what follows buffered; nil if there is more to come
+	buffered []byte // bytes that have come and that Read has not returned yet
+	err      error  // the error that follows buffered; nil if there is more to come
 	ended    atomic.Bool
 }
 
-// Body has the body of the request read at the pace of the client, unless the request has none, or
-// has one that goes on beside its response by design.
+// Body has the body of the request read at the pace of the client. It does nothing if the request has no
+// body, or one that goes on beside the response by design.
 func (p *Pace) Body() {
 	r := p.request
 	if p.body != nil || r.Body == nil || r.ContentLength == 0 || isDuplex(r) {
@@ -28,17 +28,17 @@ func (p *Pace) Body() {
 	r.Body = p.body
 }
 
-// isDuplex reports whether the body of a request and its response are two streams at once: those of
-// gRPC and of Connect, and of a tunnel. Either side may be silent.
+// isDuplex reports whether the body of a request and its response are two streams at once, as those of gRPC,
+// of Connect and of a tunnel are. In these, either side may be silent.
 func isDuplex(r *http.Request) bool {
 	kind := strings.ToLower(r.Header.Get("Content-Type"))
 	return r.Method == http.MethodConnect || r.ProtoMajor > 1 && (strings.HasPrefix(kind, "application/grpc") ||
 		strings.HasPrefix(kind, "application/connect+"))
 }
 
-// Await waits until the body is there, or as much of it as is buffered. A body of unknown length may
-// go on if it has come at the least rate for a second. It reports how long that took. The reads of
-// the body return what has failed.
+// Await waits until the whole body has come, or Buffered bytes of it, and returns how long that took. For a
+// body of unknown length, it waits only for a second if the body comes at leastUpload. If a read of the body
+// fails, Await ends, and Read returns the error.
 func (p *Pace) Await() (waited time.Duration) {
 	b := p.body
 	if b == nil || b.buffered != nil || b.err != nil {
@@ -63,8 +63,8 @@ func (p *Pace) Await() (waited time.Duration) {
 	return waited
 }
 
-// grow makes room in the buffer for up to a size: as much as has come, so that what a client only
-// announces takes no memory.
+// grow enlarges the buffer, up to a size. The buffer grows with the bytes that have come, so that a length
+// that a client only announces takes no memory.
 func (b *body) grow(size int) {
 	more := make([]byte, len(b.buffered), max(len(b.buffered)+1, min(size, max(512, 4*len(b.buffered)))))
 	copy(more, b.buffered)
@@ -84,7 +84,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return b.read(p)
 }
 
-// read reads what has not come yet.
+// read waits for more of the body and reads it.
 func (b *body) read(p []byte) (int, error) {
 	n, err := b.pace.read.await(func() (int, error) { return b.ReadCloser.Read(p) })
 	if err != nil {

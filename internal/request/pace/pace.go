@@ -13,29 +13,31 @@ import (
 	"time"
 )
 
-// What a client has. Its time is used up while it is waited for, and comes back with each byte that
-// it sends or reads.
+// The time that a client has. It is used up while a read or write waits for the client, and some of it comes
+// back with each byte that the client sends or reads.
 const (
 	readPatience  = 20 * time.Second
 	writePatience = 30 * time.Second // kernels say late that the other end has read something
 	leastUpload   = 500              // bytes a second
 	leastDownload = 1000             // bytes a second
 
-	// idleAfter is how long a read or write has waited for the client when the request is idle.
+	// A request is idle when a read or write has waited for the client for idleAfter.
 	idleAfter = time.Second
 
-	// chunk is how much is written at once: less than a client at leastDownload reads in time.
+	// chunk is how many bytes are written at once: fewer than a client at leastDownload reads within
+	// writePatience.
 	chunk = 24 << 10
 )
 
-// Buffered is how many bytes of a body are there before its request goes on.
+// Buffered is how many bytes of a body Await waits for before the request goes on, unless the body is
+// shorter.
 const Buffered = 64 << 10
 
-// A Pace is that of the client of one request.
+// A Pace bounds how long the client of one request may keep it waiting.
 type Pace struct {
-	// Idle is called with true while a read or write has waited for the client for a second, and with
-	// false when it is over. The calls are concurrent, and may come in another order. Nil: nobody
-	// wants to know.
+	// Idle is called with true when a read or write has waited for the client for a second, and with false
+	// when that read or write is over. The calls are concurrent, and may come in another order. Idle may be
+	// nil.
 	Idle func(bool)
 
 	request *http.Request
@@ -53,13 +55,14 @@ func New(w http.ResponseWriter, r *http.Request) *Pace {
 	return p
 }
 
-// BodyStalled reports whether the body came too slowly, and its read has failed.
+// BodyStalled reports whether the body came so slowly that a read of it has failed.
 func (p *Pace) BodyStalled() bool { return p.read.stalled.Load() }
 
-// ReaderStalled reports whether the client has read the response too slowly, and a write has failed.
+// ReaderStalled reports whether the client has read the response so slowly that a write has failed.
 func (p *Pace) ReaderStalled() bool { return p.write.stalled.Load() }
 
-// A side is one direction. One goroutine at a time waits for the client.
+// A side is one direction: the read of the body, or the write of the response. One goroutine at a time waits
+// for the client.
 type side struct {
 	pace     *Pace
 	deadline func(time.Time) error
@@ -70,11 +73,11 @@ type side struct {
 
 	mu    sync.Mutex // guards left
 	left  time.Duration
-	timer *time.Timer // of Idle; nil if there was none yet
+	timer *time.Timer // calls Idle; nil before the first wait
 }
 
-// await does what waits for the client, and returns how many bytes that has moved. It fails if the
-// client has used up its time.
+// await calls do, which waits for the client, and returns how many bytes do has moved. do fails if the client
+// has used up its time.
 func (s *side) await(do func() (int, error)) (n int, err error) {
 	began, left := time.Now(), s.remaining()
 	if s.off.Load() || s.deadline(began.Add(left)) != nil {
@@ -101,11 +104,11 @@ func (s *side) await(do func() (int, error)) (n int, err error) {
 	s.mu.Lock()
 	s.left = min(s.patience, s.left-took+time.Duration(n)*time.Second/s.rate)
 	s.mu.Unlock()
-	_ = s.deadline(time.Time{}) // it was supported just now
+	_ = s.deadline(time.Time{}) // deadlines were supported just now
 	return n, err
 }
 
-// remaining returns for how long the client may be waited for. It is never nothing.
+// remaining returns how long a read or write may wait for the client, at least a millisecond.
 func (s *side) remaining() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,6 +118,6 @@ func (s *side) remaining() time.Duration {
 // turnOff lets the client take any time, also in a read or write that waits now.
 func (s *side) turnOff() {
 	if !s.off.Swap(true) {
-		_ = s.deadline(time.Time{}) // without deadlines, nothing is bounded
+		_ = s.deadline(time.Time{}) // if deadlines are not supported, nothing is bounded anyway
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// clientGone is the status that Caddy's proxy answers if the request is cancelled, as that of
-// HTTP/1.1 is when a read of its body fails.
+// clientGone is the status that Caddy's proxy answers if the request is cancelled. A request of HTTP/1.1 is
+// cancelled when a read of its body fails.
 const clientGone = 499
 
 // A Writer writes a response at the pace of its client.
@@ -38,7 +38,8 @@ func (w *Writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// start notes that the response starts. Beside it, a body of HTTP/2 and HTTP/3 may take any time.
+// start notes that the response starts. From then on, the body of a request of HTTP/2 or HTTP/3 may take any
+// time.
 func (w *Writer) start() {
 	if !w.started && w.pace.body != nil && w.pace.request.ProtoMajor > 1 && !w.pace.BodyStalled() {
 		w.pace.read.turnOff()
@@ -59,7 +60,8 @@ func (w *Writer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom implements io.ReaderFrom. What r waits for is not the client.
+// ReadFrom implements io.ReaderFrom. It calls Write for each part, because reads from r do not wait for the
+// client.
 func (w *Writer) ReadFrom(r io.Reader) (int64, error) { return io.Copy(struct{ io.Writer }{w}, r) }
 
 // FlushError implements the method that http.ResponseController flushes with.
@@ -69,11 +71,11 @@ func (w *Writer) FlushError() error {
 	return err
 }
 
-// await is that of a side. In HTTP/1.1, a server that starts a response reads what is left of the
-// body, for which the client has no longer than for other reads.
+// await is the await of the write side. In HTTP/1.1, a server that starts a response first reads the rest of
+// the body. The client has no longer for that than for other reads.
 func (w *Writer) await(do func() (int, error)) (int, error) {
 	if p := w.pace; p.body != nil && p.request.ProtoMajor == 1 && !p.body.ended.Load() {
-		_ = p.read.deadline(time.Now().Add(p.read.remaining())) // without deadlines, nothing is bounded
+		_ = p.read.deadline(time.Now().Add(p.read.remaining())) // if deadlines are not supported, nothing is bounded anyway
 		defer func() {
 			if !p.BodyStalled() {
 				_ = p.read.deadline(time.Time{})

@@ -52,10 +52,10 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// A loggedResult is a result that writes its fields.
+// A loggedResult writes the fields of a result.
 type loggedResult struct {
 	*response.Result
-	key string // its text
+	key string // the text of the key
 }
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.

@@ -11,10 +11,10 @@ import (
 var descAsked = desc("zone_store_seconds", "How long requests waited for decisions of a zone for which Redis was asked; only for "+
 	"zones with such decisions.", "zone")
 
-// longestAsked is the highest bound of the buckets, in seconds. A node waits for Redis less than that.
+// longestAsked is the highest bound of the buckets, in seconds. A node waits for Redis for a shorter time.
 const longestAsked = 1
 
-// collectAsked collects how long decisions of a zone took for which Redis was asked.
+// collectAsked collects how long the decisions of a zone took for which Redis was asked.
 func (s scrape) collectAsked(z *usage.Zone) {
 	count, seconds, upTo := z.Asked.Histogram()
 	if count == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// counted are the families of metrics that count events as they happen. The others are what a
-// scrape finds elsewhere.
+// counted has the families of metrics that this package counts as things happen. A scrape reads the others
+// from the counters of other packages.
 type counted struct {
 	families []prometheus.Collector
 
@@ -17,7 +17,7 @@ type counted struct {
 	requests             *prometheus.HistogramVec // to stores that have answered
 	failures             *prometheus.CounterVec   // of requests to stores
 	restored             *prometheus.CounterVec   // rules, by store
-	recorded, unrecorded *prometheus.CounterVec   // decisions that were to be recorded, by where to
+	recorded, unrecorded *prometheus.CounterVec   // decisions that were to be recorded, by the place to record them
 }
 
 func newCounted() (c counted) {
@@ -48,7 +48,7 @@ func (c *counted) counter(name, help, label string) *prometheus.CounterVec {
 	return f
 }
 
-// Took counts that a decision took so long.
+// Took counts a decision, by its source and by how long it took.
 func (c *counted) Took(source limiter.Source, took time.Duration) {
 	c.decided.WithLabelValues(source.String()).Observe(took.Seconds())
 }

@@ -17,37 +17,38 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
-// sample of them.
+// passes reports whether an outcome lets a request pass, as most requests of a healthy node do. Only a sample
+// of these decisions is recorded and followed.
 func passes(outcome string) bool {
 	return outcome == api.Admitted || outcome == api.Allowed || outcome == api.Degraded ||
 		outcome == api.Queued
 }
 
-// A Decision is what tails can ask about a decision.
+// A Decision is what records and tails of decisions may need of a decision.
 type Decision struct {
 	Request Request
 	Outcome string
 	Zone    *usage.Zone           // nil if the client's address has decided, before any zone
 	Key     *keytemplate.Template // nil if the request has no key
 	Result  *response.Result      // nil if no count was needed
-	Reason  string                // of denied and would_deny
-	Status  int                   // of the response; 0 if the request goes on
+	Reason  string                // why the request is denied or allowed without a count; "" if a count decides
+	Status  int                   // the status of the response; 0 if the request goes on
 	WouldBe int                   // the status of the response without the dry run
 	Finder  Finder
 }
 
-// A Finder finds what a zone knows of a key.
+// A Finder finds what a zone knows of the key of a request.
 type Finder interface {
-	// Find reports false if the zone is that of emergency mode. See [Decision].
+	// Find returns what z knows of key. r is nil if no count was needed. Find returns false if z is the zone
+	// of emergency mode.
 	Find(z *usage.Zone, key *keytemplate.Template, r *response.Result) (Found, bool)
 }
 
 // Found is what a zone knows of the key of a request.
 type Found struct {
-	Missing        bool // the key stands in for one
+	Missing        bool // the request has no key, and another one stands in for it
 	Endpoint, Tier string
-	UnknownTier    string // that the request has, if the zone has no such tier
+	UnknownTier    string // the tier that the request names, if the zone has no such tier
 }
 
 func (d *Decision) zoneName() string {
@@ -59,7 +60,7 @@ func (d *Decision) zoneName() string {
 
 // Decided hands a decision to the tails that want it.
 func (p *Process) Decided(d Decision) {
-	var told *api.Decision // the same for all
+	var told *api.Decision // shared by all tails
 	for _, t := range p.Tails.All() {
 		if !d.isWanted(&t.Filter) || t.Full() {
 			continue
@@ -94,12 +95,12 @@ func (d *Decision) isWanted(f *tail.DecisionFilter) bool {
 		slices.ContainsFunc(wanted, func(other []byte) bool { return string(other) == string(key) })
 }
 
-// maxTailKey is the longest key of a decision in bytes: a client must not fill the memory with what
-// it sends. Longer ones have a key_hash all the same.
+// maxTailKey is the longest key of a decision in bytes: a client must not fill the memory with what it sends.
+// A decision with a longer key has its key_hash alone.
 const maxTailKey = 2048
 
-// describe describes a decision, with its key or only the hash of that. It refers to nothing of the
-// request, which it may outlive.
+// describe describes a decision. If withKey is false, the description has only the hash of the key. It refers
+// to no memory of the request, because it may outlive the request.
 func (d *Decision) describe(withKey bool) *api.Decision {
 	told := &api.Decision{
 		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
@@ -107,7 +108,7 @@ func (d *Decision) describe(withKey bool) *api.Decision {
 		Request: d.Request.describe(d.Key),
 	}
 	for _, text := range []*string{&told.RemoteIP, &told.ClientIP, &told.Method, &told.Host, &told.Path} {
-		*text = strings.Clone(*text) // of a request line that may be much longer
+		*text = strings.Clone(*text) // the text is part of a request line, which may be much longer
 	}
 	if d.Key != nil {
 		d.describeKey(told, withKey)
@@ -133,7 +134,7 @@ func (d *Decision) describe(withKey bool) *api.Decision {
 	return told
 }
 
-// describeKey adds the key, if it is wanted, and what the zone has found for it.
+// describeKey adds the key, if withKey is true, and what the zone has found for it.
 func (d *Decision) describeKey(told *api.Decision, withKey bool) {
 	text := ""
 	if withKey {

@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// Register offers the metrics in a configuration's registry. One collector serves the registries of
-// all configurations, so counters survive reloads. It reads them when it is scraped, and requests
-// never wait for it.
+// Register offers the metrics in a configuration's registry. One collector serves the registries of all
+// configurations, so counters survive reloads. The collector reads the counters when it is scraped, and
+// requests never wait for it.
 func (p *Process) Register(registry *prometheus.Registry) error {
 	if registry == nil {
 		return nil
@@ -33,10 +33,10 @@ var (
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
 )
 
-// descs are all that desc has made.
+// descs are the descriptions that desc has made.
 var descs []*prometheus.Desc
 
-// desc describes a family. No label is ever a key or anything else that a client writes.
+// desc describes a family of metrics. No label is ever a key or anything else that a client writes.
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	d := prometheus.NewDesc("caddy_rate_limit_"+name, help, labels, nil)
 	descs = append(descs, d)
@@ -74,14 +74,14 @@ func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// A scrape takes the metrics that one scrape collects.
+// A scrape receives the metrics of one scrape.
 type scrape chan<- prometheus.Metric
 
 func (s scrape) count(d *prometheus.Desc, n uint64, labels ...string) {
 	s <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 }
 
-// countEvents is count, and collects nothing before the first event.
+// countEvents collects a counter as count does, but only if it is above 0.
 func (s scrape) countEvents(d *prometheus.Desc, n uint64, labels ...string) {
 	if n > 0 {
 		s.count(d, n, labels...)

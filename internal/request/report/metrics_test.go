@@ -27,8 +27,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/promtest"
 )
 
-// changes returns what f changes of the metrics, as "name labels +value", and "name labels =value"
-// of series that f makes.
+// changes returns the metrics that f changes, as "name labels +value", and those that f adds, as "name labels
+// =value".
 func changes(t *testing.T, p *Process, f func()) (all []string) {
 	t.Helper()
 	before := gathered(t, p)
@@ -145,7 +145,7 @@ func TestStoreMetrics(t *testing.T) {
 	}
 }
 
-// collected are metrics that were collected before.
+// collected collects metrics that were collected before.
 type collected struct{ metrics chan prometheus.Metric }
 
 func (collected) Describe(ch chan<- *prometheus.Desc) {
@@ -179,7 +179,7 @@ func TestBreakersOfOneName(t *testing.T) {
 	}
 }
 
-// TestMetricsOfStoreInMemory counts in memory.
+// TestMetricsOfStoreInMemory takes from a store in memory.
 func TestMetricsOfStoreInMemory(t *testing.T) {
 	p, _ := observed()
 	s, release := stores.Acquire(nil, p)
@@ -201,7 +201,8 @@ func TestMetricsOfStoreInMemory(t *testing.T) {
 	}
 }
 
-// TestLimitMetrics collects the limits in force: of a zone without requests only the first.
+// TestLimitMetrics collects the limits in force. Of a zone without requests, it wants only the limit of the
+// zone for keys without a tier.
 func TestLimitMetrics(t *testing.T) {
 	p, _ := observed()
 	z, release := usage.Acquire("y")
@@ -228,7 +229,7 @@ func TestLimitMetrics(t *testing.T) {
 	}
 }
 
-// Each metric is documented, and nothing else is.
+// Each metric is documented, and no other metric is.
 func TestMetricsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operate", "metrics.md"))
 	if err != nil {

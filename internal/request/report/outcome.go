@@ -5,7 +5,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// OutcomeOf returns what is decided about a request, as metrics call it.
+// OutcomeOf returns the outcome of a result, in the words of metrics.
 func OutcomeOf(r *response.Result) string {
 	switch {
 	case r.Unavailable():
@@ -20,7 +20,7 @@ func OutcomeOf(r *response.Result) string {
 	return api.Admitted
 }
 
-// OutcomeOfRefusal returns what a refusal is called.
+// OutcomeOfRefusal returns the outcome of a refusal.
 func OutcomeOfRefusal(f *response.Refusal) string {
 	if f.IsOverload() {
 		return api.Overloaded

@@ -30,7 +30,7 @@ func (s *testSpan) SetAttributes(all ...attribute.KeyValue) {
 	}
 }
 
-// A span calls what is decided as metrics do.
+// A span names outcomes as metrics do.
 func TestOutcomeOfSpan(t *testing.T) {
 	result := func(r response.Result) *response.State {
 		r.Zone, r.Policy, r.Counters = &response.Zone{Usage: new(usage.Zone)}, new(response.Policy), new(usage.Counters)

@@ -10,7 +10,7 @@ var (
 	descRedisErrors = desc("redis_errors_total", "Calls and probes of a primary of Redis that have failed, and those that had "+
 		"to be sent again, by the kind of the error.", "store", "primary", "kind")
 
-	// What a primary says about itself. All nodes that use it say the same.
+	// What a primary says about itself. It is the same on all nodes that use the primary.
 	descMemory    = desc("redis_memory_bytes", "The memory that a primary of Redis uses.", "store", "primary")
 	descMaxMemory = desc("redis_max_memory_bytes", "The memory that a primary of Redis may use: its maxmemory; 0: any.",
 		"store", "primary")
@@ -24,7 +24,7 @@ var (
 		"for primaries with replicas.", "store", "primary")
 )
 
-// collectPrimary collects a primary of the store with a name.
+// collectPrimary collects a primary of the named store.
 func (s scrape) collectPrimary(store string, p *redisconn.Primary) {
 	s.gauge(descBreaker, float64(p.State), store, p.Addr)
 	s.gauge(descLatency, p.Latency.Seconds(), store, p.Addr)

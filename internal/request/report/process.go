@@ -1,5 +1,5 @@
-// Package report shows operators what happens: in metrics, in the log and in events. No other
-// package but those of Caddy's modules knows zap and Prometheus.
+// Package report shows operators what happens: in metrics, in the log and in events. Only this package and
+// internal/gateway know zap and Prometheus.
 package report
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// A Process reports what happens in this process beside its requests. It outlives configurations,
-// and uses the log of the newest one.
+// A Process reports what happens in this process besides its requests. It outlives configurations, and uses
+// the log of the newest one.
 type Process struct {
-	Addresses usage.Addresses // what the address of clients decides
-	Tails     tail.Decisions  // of decisions
+	Addresses usage.Addresses // counters of requests that the address of the client decides
+	Tails     tail.Decisions  // the connections over which clients follow decisions
 
 	newest    func() *Log
 	limits    func() []usage.Limit
@@ -31,7 +31,7 @@ func NewProcess(newest func() *Log, limits func() []usage.Limit) *Process {
 	return &Process{newest: newest, limits: limits, counted: newCounted()}
 }
 
-// logger returns the logger of the newest configuration, or else Caddy's own.
+// logger returns the logger of the newest configuration, or Caddy's own if no configuration runs.
 func (p *Process) logger() *zap.Logger {
 	if l := p.newest(); l != nil {
 		return l.Logger
@@ -46,7 +46,7 @@ func (p *Process) emit(name string, data map[string]any) {
 	}
 }
 
-// A Log takes what is logged and emitted of a configuration.
+// A Log has the logger of a configuration, and emits its events.
 type Log struct {
 	*zap.Logger
 	emit func(name string, data map[string]any)

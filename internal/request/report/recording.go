@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
 )
 
-// AreFollowed reports whether anybody records or follows decisions. It is two loads.
+// AreFollowed reports whether anybody records or follows decisions. It takes two loads.
 func (l *Requests) AreFollowed() bool { return l.recorded != nil || len(l.Tails.All()) > 0 }
 
 // Decided hands a decision to those who record it, and to those who follow it.
@@ -20,14 +20,14 @@ func (l *Requests) Decided(d Decision) {
 	l.Process.Decided(d)
 }
 
-// record records a decision, if it is drawn. The first rejection of a key and window has more room
+// record records a decision, if it is in the sample. The first rejection of a key and window finds more room
 // than those that repeat it.
 func (l *Requests) record(d *Decision) {
 	passed, first := passes(d.Outcome), d.Result != nil && d.Result.Decision.Breach
 	if !l.recorded.Wants(passed, first) {
 		return
 	}
-	var told *api.Decision // the same for all
+	var told *api.Decision // shared by all recorders
 	for _, r := range l.recorded.Recorders {
 		if r.Full(!passed && !first) {
 			continue
@@ -39,7 +39,7 @@ func (l *Requests) record(d *Decision) {
 	}
 }
 
-// LogDecision implements decisionlog.Observer. The line has the instant of the decision.
+// LogDecision implements decisionlog.Observer. The time of the line is that of the decision.
 func (p *Process) LogDecision(r *decisionlog.Record) {
 	line := p.logger().Named("decisions").Check(zap.InfoLevel, "decision")
 	if line == nil {
@@ -63,7 +63,7 @@ func (p *Process) LogDecision(r *decisionlog.Record) {
 	line.Write(fields...)
 }
 
-// statusField is a status for a line in the log; 0 is none.
+// statusField returns a field for a status, none if the status is 0.
 func statusField(name string, status int) zap.Field {
 	if status == 0 {
 		return zap.Skip()
@@ -71,7 +71,7 @@ func statusField(name string, status int) zap.Field {
 	return zap.Int(name, status)
 }
 
-// countField is a number of events for a line in the log; nil is unknown.
+// countField returns a field for a number of events, none if the number is unknown.
 func countField(name string, events *int64) zap.Field {
 	if events == nil {
 		return zap.Skip()

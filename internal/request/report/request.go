@@ -34,7 +34,7 @@ func (r Request) describe(key *keytemplate.Template) api.Request {
 		RemoteIP: remote, ClientIP: r.client(), Method: shortened(method), Host: shortened(r.Host), Path: shortened(path),
 	}
 	if key != nil {
-		if text := key.Text(r.Request, r.Replacer); text != "" { // that of clients without an address is empty
+		if text := key.Text(r.Request, r.Replacer); text != "" { // the key of a client without an address has an empty text
 			d.KeyHash = keytemplate.Hash(text)
 		}
 	}
@@ -50,7 +50,7 @@ func (r Request) client() string {
 	return text
 }
 
-// fields returns the description of the request as fields of a line in the log, which are texts.
+// fields returns the description of the request as fields of a line in the log. All fields are strings.
 func (r Request) fields(key *keytemplate.Template) []zap.Field {
 	d := r.describe(key)
 	fields := []zap.Field{

@@ -18,7 +18,7 @@ type Requests struct {
 	*Log
 	settings   *config.Handler
 	recorded   *decisionlog.Log  // nil if decisions are not recorded
-	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
+	windowless usage.ReportLimit // bounds the lines about 403s by the handler's own list
 }
 
 // Requests returns the reports of a handler. recorded is nil if decisions are not recorded.
@@ -26,7 +26,7 @@ func (p *Process) Requests(l *Log, settings *config.Handler, recorded *decisionl
 	return &Requests{Process: p, Log: l, settings: settings, recorded: recorded}
 }
 
-// logged returns which rejections by a zone are logged. legacy is whether it is in the syntax of
+// logged returns which rejections by a zone are logged. legacy says that the zone is in the syntax of
 // caddy-ratelimit.
 func (l *Requests) logged(legacy bool) string {
 	switch {
@@ -38,11 +38,11 @@ func (l *Requests) logged(legacy bool) string {
 	return config.LogFirst
 }
 
-// Rejected logs a rejection and emits its event, with the zone and key of named. Events of zones in
-// the syntax of caddy-ratelimit are emitted for every rejection, others for the first of a key and
-// window. First rejections are reported at most ten times a second for a zone, because each key of
-// a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
-// A 503 exceeds no limit: it is logged alike, and has no event.
+// Rejected logs a rejection and emits its event, with the zone and key of named. A zone in the syntax of
+// caddy-ratelimit emits an event for every rejection. Any other zone emits one for the first rejection of a
+// key and window. First rejections are reported at most ten times a second for a zone, because each key of a
+// flood has one. A block has no window, and its rejections are logged at most ten times a second. A 503 is
+// logged like a rejection, but has no event, because no limit is exceeded.
 func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time.Duration) {
 	logs, unlogged := l.logsRejection(denied)
 	emits, unemitted := denied.Legacy, uint64(0)
@@ -73,7 +73,8 @@ func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time
 	}
 }
 
-// logsRejection reports whether a rejection is logged, and how many were not since the last one.
+// logsRejection reports whether a rejection is logged, and how many rejections were not logged since the last
+// one that was.
 func (l *Requests) logsRejection(denied *response.Result) (logs bool, unlogged uint64) {
 	z, which, second := denied.Usage, l.logged(denied.Legacy), denied.Decision.At.Unix()
 	switch {
@@ -87,7 +88,7 @@ func (l *Requests) logsRejection(denied *response.Result) (logs bool, unlogged u
 	return false, 0
 }
 
-// Refused logs a 403 or 400 by a zone, or by the handler if that is nil.
+// Refused logs a refusal by a zone, or by the handler if zone is nil.
 func (l *Requests) Refused(r Request, zone *response.Zone, key *keytemplate.Template, refusal *response.Refusal) {
 	if logs, unlogged := l.logsRefusal(zone); logs {
 		about := []zap.Field{zap.String("reason", refusal.Reason)}
@@ -98,9 +99,10 @@ func (l *Requests) Refused(r Request, zone *response.Zone, key *keytemplate.Temp
 	}
 }
 
-// logsRefusal reports whether a 403 by a zone is logged, or one by the handler if it is nil, and how
-// many were not since the last one. It belongs to no window that has a first one, so unless all are
-// logged, a zone logs at most ten a second, and the handler as many by its own list.
+// logsRefusal reports whether a refusal by a zone, or by the handler if zone is nil, is logged, and how many
+// refusals were not logged since the last one that was. A refusal belongs to no window whose first one could
+// be logged. So unless all are logged, at most ten a second are logged for each zone, and ten for the
+// handler.
 func (l *Requests) logsRefusal(zone *response.Zone) (logs bool, unlogged uint64) {
 	limit, legacy := &l.windowless, false
 	if zone != nil {
@@ -138,8 +140,8 @@ func (l *Requests) logDryRun(
 	l.log(r, "request would be rejected", 0, key, suppressed, append(about, zap.Int("would_be", status), zap.String("zone", zone.Name))...)
 }
 
-// log writes a line about a request, which gets status, unless that is 0. key is nil if the request
-// has no key.
+// log writes a line about a request. status is the status of the response, 0 if the request goes on. key is
+// nil if the request has no key. suppressed is the number of lines that were left out before.
 func (l *Requests) log(
 	r Request, message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field,
 ) {
@@ -157,7 +159,7 @@ func (l *Requests) log(
 	l.Info(message, fields...)
 }
 
-// costField is the cost of a request for a line in the log, which says nothing of 1.
+// costField returns a field for the cost of a request, none if the cost is 1.
 func costField(cost int64) zap.Field {
 	if cost <= 1 {
 		return zap.Skip()
@@ -165,16 +167,15 @@ func costField(cost int64) zap.Field {
 	return zap.Int64("cost", cost)
 }
 
-// endpointField is the endpoint of a request for a line in the log, which says nothing of the rest
-// of the zone.
+// endpointField returns a field for the endpoint of a request, none for the rest of the zone.
 func endpointField(r *response.Result) zap.Field { return textField("endpoint", r.Counters.Endpoint) }
 
-// tierField is the tier of a key for a line in the log; "" is none.
+// tierField returns a field for the tier of a key, none if the key has no tier.
 func tierField(r *response.Result) zap.Field { return textField("tier", r.Counters.Tier) }
 
-// keyHashField is the hash of the text of a key for a line in the log; "" is none.
+// keyHashField returns a field for the hash of the text of a key, none if the text is "".
 func keyHashField(text string) zap.Field {
-	if text == "" { // that of clients without an address, too
+	if text == "" { // as is the text of a client without an address
 		return zap.Skip()
 	}
 	return zap.String("key_hash", keytemplate.Hash(text))
@@ -187,7 +188,7 @@ func textField(name, text string) zap.Field {
 	return zap.String(name, text)
 }
 
-// unknownTierField is a tier that a zone does not have for a line in the log; "" is none.
+// unknownTierField returns a field for a tier that a zone does not have, none if unknown is "".
 func unknownTierField(unknown string) zap.Field {
 	if unknown == "" {
 		return zap.Skip()

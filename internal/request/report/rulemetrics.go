@@ -9,8 +9,8 @@ var (
 		"force meanwhile.", "store")
 )
 
-// collectRules collects the watchers of rules. During a reload two of them may have stores of the
-// same name: the newer version counts, and failures are summed.
+// collectRules collects the watchers of rules. During a reload, two watchers may have stores of the same
+// name: the newer version is collected, and the failures are summed.
 func (s scrape) collectRules() {
 	versions, failed := make(map[string]int64), make(map[string]uint64)
 	for _, w := range rulewatch.All() {

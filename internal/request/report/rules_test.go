@@ -15,7 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
-// Rules that the storage does not give stay in force, and metric and log say so. Those that another
+// If the storage cannot be read, the rules stay in force, and a metric and the log say so. Rules that another
 // process writes are in force after the next poll.
 func TestRulesThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()

@@ -10,9 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 )
 
-// AddToSpan adds what is decided about a request to its span, if a handler before has begun one that
-// is recorded. Of several zones, it describes the one that the access log describes. Spans never have
-// keys.
+// AddToSpan adds what is decided about a request to its span, if an earlier handler has begun one that is
+// recorded. Of several zones, it describes the one that the access log describes. Spans never have keys.
 func AddToSpan(r *http.Request, s *response.State) {
 	span := trace.SpanFromContext(r.Context())
 	if !span.IsRecording() {
@@ -39,12 +38,12 @@ func AddToSpan(r *http.Request, s *response.State) {
 	span.SetAttributes(attributes...)
 }
 
-// attributes are attributes of a span. The names of all begin alike.
+// attributes are the attributes of a span. Their names begin with attributePrefix.
 type attributes []attribute.KeyValue
 
 const attributePrefix = "rate_limit."
 
-// add adds a text; "" is none.
+// add adds a text, unless it is "".
 func (a *attributes) add(name, text string) {
 	if text != "" {
 		*a = append(*a, attribute.String(attributePrefix+name, text))

@@ -17,7 +17,7 @@ func (z Zone) fields(about ...zap.Field) []zap.Field {
 	return append([]zap.Field{zap.String("zone", z.Name), PlaceField(z.Place)}, about...)
 }
 
-// PlaceField is a place in a Caddyfile for a line in the log.
+// PlaceField returns a field for a place in a Caddyfile, none if the place is unknown.
 func PlaceField(place string) zap.Field {
 	if place == "" {
 		return zap.Skip()
@@ -32,19 +32,19 @@ func (l *Requests) WithoutAddress(z Zone, key string) {
 		"X-Forwarded-For", z.fields(zap.String("key", key))...)
 }
 
-// WithoutKey warns that requests without a key of a zone are counted by an address.
+// WithoutKey warns that requests without a key of a zone are counted by the client's address.
 func (l *Requests) WithoutKey(z Zone, key string) {
 	l.Warn("requests without a key are counted by the client's address: use on_missing_key to change that",
 		z.fields(zap.String("key", key))...)
 }
 
-// UntrustedProxy warns that a zone counts the clients of a proxy as one, by the address of that.
+// UntrustedProxy warns that a zone counts all clients of a proxy as one, by the address of the proxy.
 func (l *Requests) UntrustedProxy(z Zone, found *api.UntrustedProxy) {
 	l.Warn(found.Cause.Text(), z.fields(zap.String("remote_ip", found.Address), zap.String("header", found.Header))...)
 }
 
-// UnknownPlaceholder reports that nothing provides a placeholder of a zone, after a number of
-// requests.
+// UnknownPlaceholder reports that nothing provides a placeholder of a zone, as a number of requests have
+// shown.
 func (l *Requests) UnknownPlaceholder(z Zone, name string, requests int32) {
 	fields := z.fields(zap.String("placeholder", "{"+name+"}"))
 	if nearest := placeholder.Nearest(name); nearest != "" {
@@ -59,7 +59,8 @@ func (l *Requests) UnknownPlaceholder(z Zone, name string, requests int32) {
 		"before this handler", fields...)
 }
 
-// UnknownTier warns about a tier that is none of a zone's tiers. fallback is the one in its place.
+// UnknownTier warns about a tier that a request names and the zone does not have. tiers are those of the
+// zone, and fallback is the tier that the request gets.
 func (l *Requests) UnknownTier(z Zone, tier string, tiers []string, fallback string) {
 	l.Warn("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it",
 		z.fields(unknownTierField(tier), zap.Strings("tiers", tiers), zap.String("default", fallback))...)
@@ -72,14 +73,14 @@ func (l *Requests) BeforeAuthentication(z Zone, name string) {
 		z.fields(zap.String("placeholder", "{"+name+"}"))...)
 }
 
-// ChargeCapped warns that a response said that it cost more than it may be charged.
+// ChargeCapped warns that a response stated a cost above what it may be charged.
 func (l *Requests) ChargeCapped(z Zone, events, most int64) {
 	l.Warn("a response cost more than it may be charged: use charge_max if that is right, or another source of charge",
 		z.fields(zap.Int64("events", events), zap.Int64("charge_max", most))...)
 }
 
-// ExemptProxy warns that an address which is allowed past all zones seems to be that of a proxy,
-// which has forwarded the request with header. place is that of the handler.
+// ExemptProxy warns that an address which is allowed past all zones seems to be that of a proxy, which has
+// forwarded the request with header. place is the place of the handler.
 func (l *Requests) ExemptProxy(r Request, header, place string) {
 	l.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have no limit: use "+
 		"trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",

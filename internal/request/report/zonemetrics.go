@@ -59,14 +59,14 @@ var (
 	descAtLimit = desc("keys_at_limit", "Keys at their limit, as far as this node knows. They are counted every ten "+
 		"seconds.", "zone")
 
-	// The names of caddy-ratelimit. Their label key is always empty.
+	// The names are those of caddy-ratelimit. Their label key is always empty.
 	descKeys     = desc("keys_total", "Keys that the zone holds; only for zones counted in memory.", "zone")
 	descRequests = desc("requests_total", "Requests that the zone has admitted or rejected.", "zone", "key")
 	descDeclined = desc("declined_requests_total", "Requests that the zone has rejected.", "zone", "key")
 )
 
-// collectZone collects what a zone has decided. A series begins with its first event, except those
-// that are compared with others: a zone without requests costs next to nothing. used reports whether
+// collectZone collects what a zone has decided. A series begins with its first event, so that a zone without
+// requests costs next to nothing. Only series that are compared with others begin at 0. used reports whether
 // the zone has had requests.
 func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	for _, c := range z.AllCounters() {
@@ -110,8 +110,8 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 	return requests > 0
 }
 
-// collectLimits collects the limits in force. Of a zone that is not used, it collects that of keys
-// without a tier at the rest of the zone alone: there may be thousands of such zones.
+// collectLimits collects the limits in force. Of a zone without requests, it collects only the limit of the
+// rest of the zone for keys without a tier, because there may be thousands of such zones.
 func (s scrape) collectLimits(limits []usage.Limit, used map[string]bool) {
 	for _, l := range limits {
 		if !used[l.Zone] && (l.Endpoint != "" || l.Tier != "") {
@@ -124,9 +124,9 @@ func (s scrape) collectLimits(limits []usage.Limit, used map[string]bool) {
 	}
 }
 
-// collectDecisions collects what a zone has decided at an endpoint for a tier. The rest of the zone
-// without a tier has decisions of the store from the beginning, so that rates are right from the
-// first event on.
+// collectDecisions collects what a zone has decided at an endpoint for a tier. At the rest of the zone
+// without a tier, the series of requests that the store admits and rejects begin at 0, so that rates are
+// right from the first request on.
 func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 	count := func(n uint64, outcome string, source limiter.Source) {
 		if first := c.Endpoint == "" && c.Tier == "" && source == limiter.FromStore; n > 0 ||
@@ -170,7 +170,8 @@ func (s scrape) collectComparisons(z *usage.Zone) {
 	s.count(descComparisons, c.BothReject.Load(), z.Name, "rejected", "rejected")
 }
 
-// collectMemory collects what stores have of zones, and more of those that are counted in memory.
+// collectMemory collects the keys at their limit of all zones, and more of the zones that are counted in
+// memory.
 func (s scrape) collectMemory() {
 	for zone, keys := range stores.KeysAtLimit() {
 		s.gauge(descAtLimit, float64(keys), zone)

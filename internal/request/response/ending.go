@@ -13,27 +13,27 @@ import (
 // before the response.
 const clientGone = 499
 
-// An ending is what is to happen while a response starts and ends. Whoever has taken something for
-// the request registers here what becomes of it.
+// An ending has the functions to call when a response starts and when it ends. Whoever has taken something
+// for the request registers here what becomes of it.
 //
-// The status that functions are called with is the one that the client gets, or 0 if it gets none:
-// because it has gone, or because a handler has panicked before the response started. An error
-// counts by its own status, whichever error routes answer it. The status of a connection that a
-// handler has hijacked is 101.
+// The functions get the status that the client gets. It is 0 if the client gets none: because the client has
+// gone, or because a handler has panicked before the response started. For an error that a handler returns,
+// it is the status of the error, whichever status an error route answers. For a connection that a handler has
+// hijacked, it is 101.
 type ending struct {
 	onStatus, atEnd []func(status int)
 	onBody          []func(p []byte)
 
-	cut          bool  // the response has not ended by itself, or the client has not got all of it
-	length, sent int64 // of a body that is read: Content-Length, or -1, and bytes that were sent
+	cut          bool  // a handler or a write of the body has failed, or the client has gone
+	length, sent int64 // of a body that is read: its Content-Length, -1 if there is none, and the bytes sent
 
-	known  bool // the status is
+	known  bool // the status is known
 	status int
 }
 
-// OnStatus has f called once, when the status of the response is known: just before the response
-// starts, or when it ends without having started. f must not block. It is for requests that are
-// admitted: Serve has to follow.
+// OnStatus has f called once, when the status of the response is known: just before the response starts, or
+// when it ends without having started. f must not block. OnStatus is for admitted requests, for which Serve
+// is called afterwards.
 func (s *State) OnStatus(f func(status int)) {
 	if s.ending == nil {
 		s.ending = new(ending)
@@ -45,9 +45,9 @@ func (s *State) OnStatus(f func(status int)) {
 	s.ending.onStatus = append(s.ending.onStatus, f)
 }
 
-// AtEnd has f called once, when the handlers behind this one have returned or panicked. Those of a
-// connection that was upgraded return when it is closed. f must not block. It is for requests that
-// are admitted: Serve has to follow.
+// AtEnd has f called once, when the handlers behind this one have returned or panicked. If they have upgraded
+// the connection, they return when it is closed. f must not block. AtEnd is for admitted requests, for which
+// Serve is called afterwards.
 func (s *State) AtEnd(f func(status int)) {
 	if s.ending == nil {
 		s.ending = new(ending)
@@ -55,8 +55,8 @@ func (s *State) AtEnd(f func(status int)) {
 	s.ending.atEnd = append(s.ending.atEnd, f)
 }
 
-// OnBody has f called with the bytes of the body after they have been sent. f must not keep them. It
-// is for requests that are admitted: Serve has to follow.
+// OnBody has f called with the bytes of the body after they have been sent. f must not keep them. OnBody is
+// for admitted requests, for which Serve is called afterwards.
 //
 // Bytes whose sending has failed count as sent. How many of them the client has got is not known: over
 // HTTP/2, it may have been all but one.
@@ -67,11 +67,12 @@ func (s *State) OnBody(f func(p []byte)) {
 	s.ending.onBody = append(s.ending.onBody, f)
 }
 
-// Header returns the headers of the response. It is for the functions that are called meanwhile.
+// Header returns the headers of the response. Only functions that OnStatus, OnBody or AtEnd calls may use it.
 func (s *State) Header() http.Header { return s.writer.Header() }
 
-// IsCut reports, at the end of a response whose body is read, that a handler has failed or panicked,
-// or that the client has gone, before the client was sent as much as Content-Length says.
+// IsCut reports, at the end of a response whose body is read, whether the client was sent less of the body
+// than Content-Length says because a handler has failed or panicked, or because the client has gone. Without
+// a Content-Length, each such end cuts the body.
 func (s *State) IsCut() bool {
 	e := s.ending
 	return e.cut && (e.length < 0 || e.sent < e.length)
@@ -83,7 +84,7 @@ func (s *State) Sent() int64 { return s.ending.sent }
 // readsBody reports whether OnBody was called.
 func (e *ending) readsBody() bool { return e != nil && len(e.onBody) > 0 }
 
-// noteBody notes that p was sent. err is why that has failed.
+// noteBody notes that p was sent. err is why the sending has failed, nil if it has not.
 func (e *ending) noteBody(p []byte, err error) {
 	e.cut = e.cut || err != nil
 	e.sent += int64(len(p))
@@ -95,8 +96,8 @@ func (e *ending) noteBody(p []byte, err error) {
 // IsAwaited reports whether OnStatus or AtEnd was called for the response.
 func (s *State) IsAwaited() bool { return s.ending != nil }
 
-// start notes the status of the response, and its headers as they are before other handlers change
-// them.
+// start notes the status and the Content-Length of the response, and calls the functions of OnStatus, before
+// other handlers change the headers. It does nothing if the status is known.
 func (e *ending) start(status int, h http.Header) {
 	if e == nil || e.known {
 		return
@@ -110,7 +111,7 @@ func (e *ending) start(status int, h http.Header) {
 	}
 }
 
-// end notes that the response has ended. status is that of one that has not started.
+// end notes that the response has ended. status is the status of a response that has not started.
 func (s *State) end(status int) {
 	e := s.ending
 	if e == nil {
@@ -123,8 +124,8 @@ func (s *State) end(status int) {
 	s.ending = nil
 }
 
-// unwrittenStatus returns the status of a response that handlers have left to the server: err is
-// what they have returned.
+// unwrittenStatus returns the status of a response that handlers have left to the server. err is what the
+// handlers have returned.
 func unwrittenStatus(ctx context.Context, err error) int {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -132,7 +133,7 @@ func unwrittenStatus(ctx context.Context, err error) int {
 	case err == nil:
 		return http.StatusOK
 	}
-	var failed caddyhttp.HandlerError // declared here, because it is allocated
+	var failed caddyhttp.HandlerError // declared here, because it escapes to the heap
 	if errors.As(err, &failed) && failed.StatusCode != 0 {
 		return failed.StatusCode
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// TestEnding has handlers answer on all the ways there are. It checks the status that is told when
-// the response starts and when it ends, both once and in this order.
+// TestEnding has handlers answer in all the ways there are. It checks that the same status is told when the
+// response starts and when it ends, in this order and once each.
 func TestEnding(t *testing.T) {
 	writes := func(status int) caddyhttp.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) error {
@@ -98,7 +98,7 @@ func serveToEnd(t *testing.T, s *State, next caddyhttp.Handler) {
 	_ = s.Serve(httptest.NewRecorder(), r, 0, next)
 }
 
-// TestIsCut has clients leave before and after all of a body was sent.
+// TestIsCut has clients leave and handlers panic, before and after the whole body was sent.
 func TestIsCut(t *testing.T) {
 	leave := func(r *http.Request) { r.Context().Value(cancelKey{}).(context.CancelFunc)() }
 	for name, tc := range map[string]struct {
@@ -131,8 +131,9 @@ func TestIsCut(t *testing.T) {
 	}
 }
 
-// TestEndingOfSeveralHandlers has a second handler register within the first one's response. The
-// error that its handlers return may still be answered by routes between the two.
+// TestEndingOfSeveralHandlers has a second handler register functions within the response of the first one.
+// An error that the second handler returns tells them nothing yet: error routes between the two may still
+// answer it.
 func TestEndingOfSeveralHandlers(t *testing.T) {
 	var s State
 	var told []int
@@ -154,7 +155,7 @@ func TestEndingOfSeveralHandlers(t *testing.T) {
 	}
 }
 
-// TestEndingOfHijackedConnection has a handler hijack the connection and answer by itself.
+// TestEndingOfHijackedConnection has a handler hijack the connection and write a response to it.
 func TestEndingOfHijackedConnection(t *testing.T) {
 	told := make(chan int, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

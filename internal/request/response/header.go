@@ -34,7 +34,7 @@ const (
 	xRemaining
 	xReset
 	xPolicy
-	draftPolicy // the first that is no X- header
+	draftPolicy // the first header that is no X- header
 	draftRateLimit
 	headerCount
 )
@@ -45,7 +45,7 @@ var headerNames = [headerCount]string{
 	"Ratelimit-Policy", "Ratelimit",
 }
 
-// exposed are the headers that scripts of other origins may read.
+// exposed lists our headers, which scripts of other origins may then read.
 const (
 	headerExpose = "Access-Control-Expose-Headers"
 	exposed      = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, RateLimit, " +
@@ -60,7 +60,7 @@ const degraded = "degraded"
 type headerValues struct {
 	set    headerSet
 	values [headerCount]string // "" if the response does not have this header
-	retry  [1]string           // of Retry-After, when the request is rejected
+	retry  [1]string           // the value of Retry-After, if the request is rejected
 }
 
 // names returns the range of headerNames that v sets.
@@ -95,7 +95,7 @@ func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 			b = strconv.AppendInt(b, shown.Decision.Limit, 10)
 		case i == xRemaining:
 			b = strconv.AppendInt(b, shown.Remaining(), 10)
-		case i == xReset && shown.Failure == nil: // else the reset is unknown
+		case i == xReset && shown.Failure == nil: // in an outage, the reset is unknown
 			b = strconv.AppendInt(b, shown.Decision.ResetAt.Unix(), 10)
 		case i == xPolicy && shown.Failure != nil:
 			b = append(b, degraded...)
@@ -137,9 +137,10 @@ func appendDraft(b []byte, results []Result, header int) []byte {
 	return b
 }
 
-// appendItem appends the zone's item of RateLimit. What remains may be enough for requests of a
-// lower cost, so for a denied one t is when it can succeed. If there is nothing to use until then, t
-// is a wait, and bounded. Else it is not: clients that spread what remains over t would hurry.
+// appendItem appends the zone's item of RateLimit. Its t is the time until the limit resets or, for a denied
+// request, until the request can succeed: what remains may be enough for requests of a lower cost. If the
+// request is denied, or if nothing remains, t is a wait, and max_retry_after bounds it. Otherwise t has no
+// bound, because clients spread what remains over t, and a lower t would hurry them.
 func (r *Result) appendItem(b []byte) []byte {
 	until := r.Decision.ResetAt
 	if !r.Decision.OK {
@@ -158,8 +159,8 @@ func (r *Result) appendItem(b []byte) []byte {
 	return b
 }
 
-// write sets the headers of the response to r. It replaces those of an upstream, and removes those
-// that have no value here.
+// write sets the headers of the response to r. It replaces headers of an upstream, and removes headers for
+// which v has no value.
 func (v *headerValues) write(h http.Header, r *http.Request) {
 	first, end := v.names()
 	for i := first; i < end; i++ {
@@ -174,7 +175,7 @@ func (v *headerValues) write(h http.Header, r *http.Request) {
 	}
 }
 
-// expose lets scripts of other origins read our headers, if the request comes from one.
+// expose lets scripts of other origins read our headers, if the request has an Origin.
 func expose(h http.Header, r *http.Request) {
 	if r.Header["Origin"] != nil && !slices.Contains(h[headerExpose], exposed) {
 		h.Add(headerExpose, exposed)

@@ -38,7 +38,7 @@ func headerPolicy(t *testing.T, zone string) *Policy {
 	return &p
 }
 
-// settings returns those of a handler.
+// settings returns the settings of a handler.
 func settings(headers string, maxRetryAfter time.Duration) *Settings {
 	return NewSettings(&config.Handler{Headers: headers, MaxRetryAfter: caddy.Duration(maxRetryAfter)}, config.Defaults{})
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-// hidesLimits reports whether responses tell clients nothing about limits but when to come again.
+// hidesLimits reports whether responses tell clients nothing about limits except when to come again.
 func (s *Settings) hidesLimits() bool { return s.headers == noHeaders }
 
-// appendHidden appends the body of a rejection that tells no more than the headers of such responses,
-// without its end: neither the zone nor its limit, nor what is left of that.
+// appendHidden appends the body of a rejection, without its end, for a handler that hides its limits. The body
+// names neither the zone nor the limit, and does not say how much is left.
 func (r *Result) appendHidden(b []byte, style string, retry int64) []byte {
 	problem := style == config.RejectProblem
 	begin, message := rejectedJSON, "Rate limit exceeded"

@@ -11,22 +11,22 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 )
 
-// An ownText is a text that a zone gives to its rejections: a text, or a template if that is not
+// An ownText is a text that a zone adds to its rejections: what template expands to, or text if template is
 // nil.
 type ownText struct {
 	text     string
 	template *keytemplate.Template
 }
 
-// newOwnText compiles a text of a setting such as `reject_header X-Support`, which errors name.
-// What does not depend on the request is expanded at once. check checks raw, and what that expands
-// to.
+// newOwnText compiles raw, a text of a setting such as `reject_header X-Support`, which errors name. A text
+// that does not depend on the request is expanded at once. check checks raw, and a text that is expanded at
+// once.
 func newOwnText(setting, raw string, check func(string) error) (v ownText, err error) {
 	if err := check(raw); err != nil {
 		return v, err
 	}
-	// Values of requests expand as in Caddy, so they are lenient. A variable that is not set is
-	// not.
+	// A strict template has an error if an environment variable is not set. In a lenient template,
+	// placeholders of requests expand as in Caddy, to nothing if they have no value.
 	if _, err = keytemplate.Parse(raw, keytemplate.Options{}); err == nil {
 		v.template, err = keytemplate.Parse(raw, keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 128, Lenient: true})
 	}
@@ -46,8 +46,8 @@ func newOwnText(setting, raw string, check func(string) error) (v ownText, err e
 	return v, nil
 }
 
-// expand returns the text for a request. Clients write what placeholders expand to: a control
-// character, which could end a header and begin another one, becomes a space.
+// expand returns the text for a request. A control character, which could end a header and begin another one,
+// becomes a space: clients write what placeholders expand to.
 func (v *ownText) expand(r *http.Request, repl *caddy.Replacer) string {
 	if v.template == nil {
 		return v.text

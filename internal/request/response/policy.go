@@ -16,22 +16,22 @@ import (
 type Policy struct {
 	*limiter.Rule // nil for unlimited, for block, and for a limit of requests at once
 	Block         bool
-	CountID       uint32            // the ID of the rule, also of one that blocks
+	CountID       uint32            // the ID of the rule, even if the rule blocks
 	Concurrent    *concurrency.Rule // nil unless it is a limit of requests at once
-	Window        time.Duration     // of the limit; for block, the time to stay away
+	Window        time.Duration     // the window of the limit; for block, how long to stay away
 	Unit          string            // what the limit counts, such as "token"; "" for requests
 
-	zone  string                    // whose limit it is
-	share atomic.Pointer[Policy]    // of one client address; nil before it is needed
-	part  bool                      // it is such a share
-	texts atomic.Pointer[ruleTexts] // nil before the first response that has them: of many rules, few decide
+	zone  string                    // the name of the zone
+	share atomic.Pointer[Policy]    // what Share returns; nil before Share is called
+	part  bool                      // the policy is a share of another one
+	texts atomic.Pointer[ruleTexts] // nil before the first response with these texts: of many rules, few decide
 }
 
-// BlockedFor is the time that a blocked client has to wait. Nothing changes for it until the
-// configuration does.
+// BlockedFor is how long a blocked client is told to wait. It stays blocked until the configuration or the
+// rules change.
 const BlockedFor = 24 * time.Hour
 
-// NewPolicy returns the policy of a limit of zone. counted is nil if that is block or unlimited.
+// NewPolicy returns the policy of a limit of zone. counted is nil if the limit is block or unlimited.
 func NewPolicy(zone string, counted *limiter.Rule, limit *config.Limit) Policy {
 	window := BlockedFor
 	if limit.Window > 0 {
@@ -45,12 +45,13 @@ func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
 	return Policy{Concurrent: r, zone: zone}
 }
 
-// leastShare is the number of requests at once that one address may always have, because a browser opens
-// six connections. A smaller limit bounds it.
+// leastShare is the number of requests at once that one address may always have, unless the limit is lower. A
+// browser opens six connections.
 const leastShare = 6
 
-// Share returns how many of the requests at once one client address may have, of a key that many
-// addresses share: half of them, or leastShare if that is more. Nil: it may have them all.
+// Share returns the limit of one client address, if many addresses share the key of p: half of the requests
+// at once that p allows, or leastShare if that is more. It returns nil if one address may have all requests
+// at once.
 func (p *Policy) Share() *Policy {
 	if p.Concurrent.Limit <= leastShare {
 		return nil
@@ -80,7 +81,7 @@ func (p *Policy) LimitText() string {
 	return limit.String()
 }
 
-// onOutage returns how p decides in an outage. It is not for block.
+// onOutage returns how p decides in an outage. p must be neither block nor unlimited.
 func (p *Policy) onOutage() limiter.OutageMode {
 	if p.Concurrent != nil {
 		return p.Concurrent.OnOutage
@@ -88,7 +89,7 @@ func (p *Policy) onOutage() limiter.OutageMode {
 	return p.OnOutage
 }
 
-// rate returns events per second, 0 for block.
+// rate returns events per second. It returns 0 for block.
 func (p *Policy) rate() float64 {
 	if p.Rule == nil {
 		return 0

@@ -9,23 +9,23 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-// A Refusal is why a request gets 403, 400 if what it counts by is not clear, or 503 if the upstream
-// is overloaded, whatever its rate is.
+// A Refusal is why a request is refused, whatever is left of its limits. The status is 403; 400 if it is not
+// clear what the request counts by; 408 if the client keeps it waiting; 503 if the upstream is overloaded.
 type Refusal struct {
 	Status          int
 	Reason, Message string
 
-	Wait time.Duration // that the client is told; 0 if there is none
+	Wait time.Duration // the wait that the client is told; 0 if it is told none
 }
 
-// IsOverload reports whether it is about the upstream, and not about the request.
+// IsOverload reports whether the refusal is about the upstream, and not about the request.
 func (f *Refusal) IsOverload() bool { return f.Status == http.StatusServiceUnavailable }
 
 // Error returns the message.
 func (f *Refusal) Error() string { return f.Message }
 
-// appendBody appends the body of the refusal by a zone, or by the handler itself if that is nil,
-// without its end.
+// appendBody appends the body of the refusal, without its end. z is the zone that the body names, nil if it
+// names none.
 func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
 	details := `"reason":"` + f.Reason + `"`
 	if z != nil {

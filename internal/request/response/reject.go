@@ -20,11 +20,12 @@ var (
 	errUnavailable = errors.New("rate limit is not available")
 )
 
-// fixedValues are the values of Cache-Control and Content-Type in one rejection. Rejections do not share
-// them, because Caddy's `header` replaces text in values where they are.
+// fixedValues are the values of Cache-Control and Content-Type in one rejection. Rejections do not share the
+// values, because Caddy's `header` replaces text within them.
 type fixedValues [2]string
 
-// set sets the headers of a rejection in a style. An error route sets the type of its own body.
+// set sets the headers of a rejection in a style. If the style is `error`, the error route sets the
+// Content-Type.
 func (v *fixedValues) set(h http.Header, style string) {
 	*v = fixedValues{"no-store", "application/json"}
 	h["Cache-Control"] = v[0:1:1]
@@ -40,14 +41,14 @@ func (v *fixedValues) set(h http.Header, style string) {
 // A Rejection is why a request is not admitted: the limit of a zone denies it, or it is refused.
 type Rejection struct {
 	Settings *Settings     // of the handler
-	Zone     *Zone         // that the response names; nil if the handler itself refuses the request
-	Denied   *Result       // nil if the request is refused
-	Refusal  *Refusal      // nil if the request is denied
-	Wait     time.Duration // that the client is told; 0 if a refusal tells none
+	Zone     *Zone         // the zone that the response names; nil if the handler itself refuses the request
+	Denied   *Result       // the result that denies the request; nil if the request is refused
+	Refusal  *Refusal      // why the request is refused; nil if the request is denied
+	Wait     time.Duration // the wait that the client is told; 0 if a refusal tells none
 }
 
-// style returns how to write the rejection: as the zone has it that denies the request. In the syntax
-// of caddy-ratelimit, the response may name another one.
+// style returns the style of the rejection, which is that of the zone that denies the request. That zone may
+// be another one than Zone if the zones are in the syntax of caddy-ratelimit.
 func (a *Rejection) style() string {
 	z := a.Zone
 	if a.Denied != nil {
@@ -56,9 +57,9 @@ func (a *Rejection) style() string {
 	return a.Settings.Style(z != nil && z.Legacy)
 }
 
-// Reject answers a request that is not admitted. first is the index of the handler's first result.
-// The body is written by way of buffer. An error route may reject a request that was rejected before:
-// the response is then that of the latest rejection.
+// Reject answers a request that is not admitted. first is the index of the handler's first result. buffer is
+// used for the body. An error route may reject a request that was rejected before: the response is then that
+// of the latest rejection.
 func (s *State) Reject(
 	w http.ResponseWriter, r *http.Request, repl *caddy.Replacer, a *Rejection, first int, buffer *[]byte,
 ) error {
@@ -67,7 +68,7 @@ func (s *State) Reject(
 	a.Zone.setHeaders(header, r, repl)
 	s.rejected = a.Zone
 	s.fixed.set(header, style)
-	var denied Result // a copy, as formatHeaders moves results
+	var denied Result // a copy, because formatHeaders moves results
 	status, failed := http.StatusTooManyRequests, errRateLimit
 	if a.Refusal != nil {
 		status, failed = a.Refusal.Status, a.Refusal
@@ -105,7 +106,7 @@ func (s *State) Reject(
 	return nil
 }
 
-// The bodies of rejections up to their message, by form.
+// The beginnings of the bodies of rejections, up to the message.
 const (
 	rejectedJSON           = `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"`
 	rejectedConcurrentJSON = `{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"`
@@ -114,7 +115,8 @@ const (
 		`"status":429,"detail":"`
 )
 
-// The same while the counts of the zone are not available, up to its details.
+// The beginnings of the bodies of rejections while the counts of the zone are not available, up to the
+// details.
 const (
 	unavailable     = "Requests cannot be counted at the moment"
 	unavailableJSON = `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + unavailable + `","details":{`
@@ -162,7 +164,8 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	return append(b, '"')
 }
 
-// A Reservation is why a request reserves events, as a format of messages about how many.
+// A Reservation is why a request reserves events. It is a format for messages, with a verb for the number of
+// events.
 type Reservation string
 
 const (
@@ -173,7 +176,7 @@ const (
 	countsAs Reservation = ": this request counts as %d" // and reserves nothing
 )
 
-// appendMessage appends why the request is rejected. A cost of 1 needs no word: nothing is left then.
+// appendMessage appends why the request is rejected. It does not mention a cost of 1: nothing is left then.
 func (r *Result) appendMessage(b []byte) []byte {
 	b = append(b, r.ruleTexts().message...)
 	if r.Cost > 1 || r.Reserves != "" {
@@ -185,7 +188,7 @@ func (r *Result) appendMessage(b []byte) []byte {
 	return b
 }
 
-// appendRetry appends the members that bodies of both forms end with.
+// appendRetry appends the last members of a body, which are the same in both forms.
 func (r *Result) appendRetry(b []byte, retry int64) []byte {
 	b = strconv.AppendInt(append(b, `"retry_after_seconds":`...), retry, 10)
 	if r.Cost > 1 {

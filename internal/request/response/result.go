@@ -9,26 +9,26 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A Result is the decision of one zone.
+// A Result is the decision of one zone about a request, for its rate or for requests at once.
 type Result struct {
 	*Zone
-	Counters *usage.Counters // those of the endpoint and the tier
+	Counters *usage.Counters // the counters of the endpoint and the tier
 	Policy   *Policy
 	Template *keytemplate.Template // of the key
-	Endpoint string                // whose limit it is; "" for that of the zone
-	Cost     int64                 // of the request; 0 if the rule counts nothing
-	Reserves Reservation           // what it reserves if that is Cost; "" if it is what counts
+	Endpoint string                // the endpoint whose limit it is; "" for the limit of the zone
+	Cost     int64                 // events of the request; 0 if the rule counts nothing
+	Reserves Reservation           // why the request reserves Cost; "" if Cost is what it counts as
 	Decision limiter.Decision
 	Settings *Settings     // of the handler; nil if no response is about the result
-	Waited   time.Duration // for its turn
-	Failure  error         // why the store did not decide, so that decision is by on_outage; nil if it did
+	Waited   time.Duration // how long the request has waited for its turn
+	Failure  error         // why the store did not decide, and on_outage did; nil if the store did
 
-	UnknownTier string // that the request has, if the zone has no such tier
+	UnknownTier string // the tier that the request names, if the zone has no such tier
 }
 
-// Decide copies the decision of a take. If the store could not decide it, on_outage has, unless
-// another zone rejects the request. Its instants become those of the wall clock, which reads now:
-// the store has a clock of its own.
+// Decide copies the decision of a take, and moves its instants from the clock of the store to the wall clock,
+// which reads now. If the store could not decide the take, on_outage has decided it. If not even on_outage
+// has, because another zone rejects the request, the result admits the request.
 func (r *Result) Decide(take *limiter.Take, now limiter.Instant) {
 	r.Decision = take.Decision
 	if r.Failure = take.Err; r.Failure != nil {
@@ -40,8 +40,8 @@ func (r *Result) Decide(take *limiter.Take, now limiter.Instant) {
 	r.Decision.Rebase(now)
 }
 
-// DecideConcurrent adopts the decision of a limit of requests at once. err is why the store has not
-// answered. now is by the wall clock, as in Decide.
+// DecideConcurrent copies the decision of a limit of requests at once. err is why the store has not answered,
+// nil if it has. now is by the wall clock, as in Decide.
 func (r *Result) DecideConcurrent(d limiter.Decision, err error, now limiter.Instant) {
 	r.Decision = d
 	if r.Failure = err; r.Failure != nil {
@@ -50,33 +50,34 @@ func (r *Result) DecideConcurrent(d limiter.Decision, err error, now limiter.Ins
 	r.Decision.Rebase(now)
 }
 
-// IsConcurrent reports whether r is about requests at once. A zone may have a rate beside it.
+// IsConcurrent reports whether r is about requests at once. A zone may have a result about its rate, too.
 func (r *Result) IsConcurrent() bool { return r.Policy.Concurrent != nil }
 
-// IsQueued reports whether the request is admitted when its turn comes, or was when it came.
+// IsQueued reports whether the request is admitted after a wait for its turn, which may still go on.
 func (r *Result) IsQueued() bool { return r.Decision.OK && (r.Decision.Turn != 0 || r.Waited > 0) }
 
-// UntilTurn returns how long the request has to wait.
+// UntilTurn returns how long the request has to wait for its turn from the decision on.
 func (r *Result) UntilTurn() time.Duration {
 	return time.Duration(max(0, r.Decision.Turn-r.Decision.At)) * time.Microsecond
 }
 
-// IsLike reports whether two results are about the same: a zone, and there a rate or requests at once.
+// IsLike reports whether two results are of the same zone, and either both about its rate or both about
+// requests at once.
 func (r *Result) IsLike(other *Result) bool {
 	return r.Usage == other.Usage && r.IsConcurrent() == other.IsConcurrent()
 }
 
-// Block decides for a rule that rejects every request.
+// Block makes the decision of a rule that rejects every request.
 func (r *Result) Block(now limiter.Instant) {
 	until := now + limiter.Instant(r.Policy.Window/time.Microsecond)
 	r.Decision = limiter.Decision{At: now, RetryAt: until, ResetAt: until}
 }
 
-// wait returns how long the same request would be rejected.
+// wait returns how long, from the decision on, the same request would be rejected.
 func (r *Result) wait() limiter.Instant { return r.Decision.RetryAt - r.Decision.At }
 
-// Remaining returns how much of the limit remains, -1 in an outage. A request that is denied shows
-// that less remains than its cost, whatever this node knows.
+// Remaining returns how many events of the limit remain. It returns -1 in an outage. For a denied request, it
+// returns less than the cost of the request, even if this node knows of more.
 func (r *Result) Remaining() int64 {
 	if r.Decision.OK {
 		return r.Decision.Remaining
@@ -84,7 +85,8 @@ func (r *Result) Remaining() int64 {
 	return min(r.Decision.Remaining, max(r.Cost-1, 0))
 }
 
-// remainingFraction returns how much of the limit remains, 0 to 1, or less than 0 in an outage.
+// remainingFraction returns which fraction of the limit remains, from 0 to 1. It returns less than 0 in an
+// outage.
 func (r *Result) remainingFraction() float64 {
 	if r.Decision.Limit == 0 {
 		return 0

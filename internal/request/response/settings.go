@@ -12,7 +12,7 @@ import (
 type Settings struct {
 	headers    headerSet
 	style      string  // of rejections; "" to leave that to each zone
-	jitter     float64 // of waits, as a share of them
+	jitter     float64 // the most that is added to a wait, as a fraction of the wait
 	maxSeconds int64   // the longest wait that responses tell; 0 for any wait
 }
 
@@ -26,11 +26,11 @@ func NewSettings(h *config.Handler, defaults config.Defaults) *Settings {
 	}
 }
 
-// has reports whether responses have all headers of a set. s may be nil if that is empty.
+// has reports whether responses have all headers of a set. s may be nil if the set is empty.
 func (s *Settings) has(set headerSet) bool { return set == noHeaders || s.headers&set == set }
 
-// Style returns how to reject the requests that a zone denies. legacy is whether that is in the
-// syntax of caddy-ratelimit.
+// Style returns how to reject the requests that a zone denies. legacy says that the zone is in the syntax of
+// caddy-ratelimit.
 func (s *Settings) Style(legacy bool) string {
 	switch {
 	case s.style != "":
@@ -55,7 +55,7 @@ func (s *Settings) retryAfter(wait time.Duration) int64 {
 	return s.bound(max(1, int64((wait+time.Second-1)/time.Second)))
 }
 
-// bound returns how many of these seconds a client is told to wait.
+// bound returns how many seconds a client is told to wait, given the seconds that it has to wait.
 func (s *Settings) bound(seconds int64) int64 {
 	if s.maxSeconds > 0 {
 		return min(seconds, s.maxSeconds)

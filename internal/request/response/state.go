@@ -1,5 +1,5 @@
-// Package response is what was decided about a request, and what its response says: the headers of
-// every response, and the bodies of 429, 503, 403 and 400.
+// Package response is what was decided about a request, and what its response says: the headers of every
+// response, and the bodies of 429, 503, 408, 403 and 400.
 package response
 
 import (
@@ -15,13 +15,13 @@ import (
 // request.
 type State struct {
 	Results  []Result
-	inline   [3]Result // the array of results, unless there are more
-	Exceeded string    // the zone that rejected the request
-	Refusal  *Refusal  // why the request gets 403 or 400, or 503 under overload; nil if it does not
+	inline   [3]Result // the array of Results, as long as they fit
+	Exceeded string    // the name of the zone that rejected the request; "" if none has
+	Refusal  *Refusal  // why the request is refused; nil if it is not
 	Keys     []KeyText // for the access log
 	headers  headerValues
 	fixed    fixedValues // of a rejection
-	rejected *Zone       // whose own headers the response has; nil if there is none
+	rejected *Zone       // the zone whose own headers the response has; nil if there is none
 	writer   responseWriter
 	ending   *ending // nil if nobody awaits the end of the response
 }
@@ -32,7 +32,7 @@ type KeyText struct {
 	Text string
 }
 
-// KeyText returns the text of the key of a zone, or "" if there is none.
+// KeyText returns the text of the key of a zone, "" if there is none.
 func (s *State) KeyText(zone string) string {
 	for _, k := range s.Keys {
 		if k.Zone.Name == zone {
@@ -62,10 +62,10 @@ func (s *State) HighestRate(first int) *Result {
 	return highest
 }
 
-// formatHeaders prepares the headers of the response. first is the index of the handler's first
-// result. If an earlier handler has decided one of its zones too, that older result is removed. The
-// X- headers describe shown, or if that is nil, the zone with the least left. retry is the value of
-// Retry-After, 0 for an admitted request.
+// formatHeaders prepares the headers of the response. first is the index of the handler's first result. If an
+// earlier handler has decided one of the handler's zones, too, formatHeaders removes the older result. The X-
+// headers describe shown, or the zone with the least left if shown is nil. retry is the value of Retry-After
+// in seconds, 0 for an admitted request.
 func (s *State) formatHeaders(first int, shown *Result, retry int64) {
 	if first > 0 {
 		latest := s.Results[first:]
@@ -80,9 +80,10 @@ func (s *State) formatHeaders(first int, shown *Result, retry int64) {
 	s.headers.format(s.Results, shown, retry)
 }
 
-// tightest returns the result with the smallest fraction of its limit remaining, among those of
-// handlers that send these headers. In an outage nothing is known to remain. Requests at once count
-// only where there is no rate: they have no window, and of a low limit little remains all the time.
+// tightest returns the result with the smallest fraction of its limit remaining, among the results of
+// handlers that send these headers. In an outage, less than nothing remains. A result about requests at once
+// counts only if there is none about a rate: it has no window, and of a low limit little remains all the
+// time.
 func (s *State) tightest(headers headerSet) *Result {
 	var least *Result
 	for i := range s.Results {
@@ -113,8 +114,8 @@ func (s *State) Decisive() *Result {
 }
 
 // Placeholder returns the value of {http.rate_limit.<name>}, where name is exceeded.name|endpoint or
-// <zone>.limit|remaining|reset|source. s may be nil. The values of a zone that did not apply are empty.
-// Those of a zone that hasZone does not know are unknown, which shows the mistake.
+// <zone>.limit|remaining|reset|source. s may be nil. The values of a zone that did not apply are empty. The
+// values of a zone that hasZone does not know are unknown, which shows the mistake.
 func (s *State) Placeholder(name string, hasZone func(string) bool) (value string, known bool) {
 	if s == nil {
 		s = new(State)
@@ -141,7 +142,7 @@ func (s *State) Placeholder(name string, hasZone func(string) bool) (value strin
 	return "", hasZone(zone)
 }
 
-// resultValues are the values of placeholders by the end of their name.
+// resultValues return the values of placeholders, by the end of the placeholder's name.
 var resultValues = map[string]func(*Result) string{
 	".limit":     func(r *Result) string { return strconv.FormatInt(r.Decision.Limit, 10) },
 	".remaining": func(r *Result) string { return strconv.FormatInt(r.Remaining(), 10) },

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// IsStream reports whether a response that starts with this status may last for ever: it is a stream
-// of events, or the connection is upgraded. OnStatus calls its functions while it can be told.
+// IsStream reports whether a response that starts with this status may last for ever: it is a stream of
+// events, or the connection is upgraded. Functions that OnStatus calls may use it, while the headers are
+// known.
 func (s *State) IsStream(status int) bool {
 	if status == http.StatusSwitchingProtocols {
 		return true

@@ -18,9 +18,9 @@ import (
 type ruleTexts struct {
 	policy  string // the rule's item in RateLimit-Policy
 	item    string // the rule's item in RateLimit, up to the value of r
-	zone    string // its name in JSON
+	zone    string // the name of the zone as a JSON string
 	place   string // the member of a rejection that names the endpoint; "" for a limit of the zone
-	message string // of a rejection; it may go on with the cost of the request
+	message string // the message of a rejection; the cost of the request may follow
 	limits  string // the members of a rejection's details that are about the limit
 }
 
@@ -84,8 +84,8 @@ func newConcurrentTexts(zone string, r *concurrency.Rule) (t ruleTexts) {
 	}
 }
 
-// structuredString returns s as a String of RFC 9651, with question marks for what such a string
-// cannot hold. Only zones in the syntax of caddy-ratelimit have such names.
+// structuredString returns s as a String of RFC 9651, with a question mark for each character that such a
+// string cannot hold. Only names of zones in the syntax of caddy-ratelimit have such characters.
 func structuredString(s string) string {
 	text, _ := httpsfv.Marshal(httpsfv.NewItem(strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' {

@@ -11,8 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A responseWriter sets our headers when the response starts, so that they replace headers of the
-// same names which later handlers set, such as those of an upstream.
+// A responseWriter sets our headers when the response starts. So they replace headers of the same names that
+// later handlers have set, such as those of an upstream.
 type responseWriter struct {
 	caddyhttp.ResponseWriterWrapper
 	response *State
@@ -38,7 +38,7 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 	}
 	s.writer = responseWriter{response: s, request: r, state: pending}
 	s.writer.ResponseWriter = w
-	status, cut := 0, true // after a panic
+	status, cut := 0, true // as they are after a panic
 	defer func() {
 		if s.ending != nil {
 			s.ending.cut = s.ending.cut || cut
@@ -50,8 +50,8 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 		status = unwrittenStatus(r.Context(), err)
 		cut = err != nil || r.Context().Err() != nil
 	}
-	// If next has written nothing, the server is about to. If it has failed, the error routes write to
-	// w, not to our writer.
+	// If next has written nothing, the server is about to write. If next has failed, the error routes write
+	// to w, not to our writer.
 	s.writer.commit()
 	s.headers.removeTrailers(w.Header())
 	s.writer.state = idle
@@ -112,7 +112,8 @@ func (w *responseWriter) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Hijack implements http.Hijacker. What the handler then writes is not known to be a response.
+// Hijack implements http.Hijacker. The status is then 101, because what the handler writes need not be a
+// response.
 func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
@@ -152,8 +153,8 @@ var trailerNames = func() (names [headerCount]string) {
 	return names
 }()
 
-// removeTrailers removes trailers of our names that were not announced. It is called when the
-// response is written.
+// removeTrailers removes trailers of our names that were not announced. It is called after the handlers have
+// written the response.
 func (v *headerValues) removeTrailers(h http.Header) {
 	first, end := v.names()
 	for _, name := range trailerNames[first:end] {

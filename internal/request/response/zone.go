@@ -11,11 +11,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// A Zone is what responses and logs need of a zone. All its results have it.
+// A Zone is what responses and logs need of a zone. All results of the zone refer to it.
 type Zone struct {
 	Usage         *usage.Zone
-	Legacy        bool           // in the syntax of caddy-ratelimit
-	rejectHeaders []rejectHeader // of rejections
+	Legacy        bool           // the zone is in the syntax of caddy-ratelimit
+	rejectHeaders []rejectHeader // the zone's own headers of its rejections
 }
 
 // CompileResponses compiles the settings of a zone that are about its responses.
@@ -24,13 +24,13 @@ func (z *Zone) CompileResponses(settings *config.Zone) (err error) {
 	return config.ErrorIn("reject_header", err)
 }
 
-// A rejectHeader is a header of its own that a zone gives to its rejections, with its values.
+// A rejectHeader is a header that a zone adds to its rejections.
 type rejectHeader struct {
 	name   string // in canonical form
 	values []ownText
 }
 
-// newRejectHeaders compiles headers, whose values are templates, by their names.
+// newRejectHeaders compiles headers, whose values are templates, and sorts them by name.
 func newRejectHeaders(settings map[string][]string) (all []rejectHeader, err error) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		own := rejectHeader{http.CanonicalHeaderKey(name), make([]ownText, len(settings[name]))}
@@ -49,8 +49,8 @@ func newRejectHeaders(settings map[string][]string) (all []rejectHeader, err err
 	return all, nil
 }
 
-// setHeaders sets the headers that z gives to the rejection of r, none if z is nil. It leaves out
-// values that expand to nothing, and headers without a value.
+// setHeaders sets the headers that z adds to the rejection of r, none if z is nil. It leaves out values that
+// expand to nothing, and headers without a value.
 func (z *Zone) setHeaders(header http.Header, r *http.Request, repl *caddy.Replacer) {
 	if z == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-// No zone can set the headers that responses have anyway: config names them by itself.
+// No zone can set the headers that responses have anyway, which config lists by itself.
 func TestOwnHeadersCannotBeSet(t *testing.T) {
 	for _, name := range append([]string{"Retry-After", "Cache-Control", "Content-Type", headerExpose}, headerNames[:]...) {
 		if err := config.CheckRejectHeader(name, "a"); err == nil {
@@ -15,7 +15,7 @@ func TestOwnHeadersCannotBeSet(t *testing.T) {
 	}
 }
 
-// What does not depend on the request is expanded once, when the configuration loads.
+// A value that does not depend on the request is expanded once, when the configuration loads.
 func TestRejectHeadersExpandOnce(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_SUPPORT", "https://example.com\r\n")
 	var z Zone

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// counts are the members of usage objects so far: of each member, the last.
+// counts has the newest value of each member of the usage objects so far.
 type counts struct {
 	any bool // there was a usage object with a number of tokens
 
 	all         int64 // total_tokens
-	hasAll      bool  // the newest object has it, so that the others do not matter
+	hasAll      bool  // the newest usage object has total_tokens, so the members below do not matter
 	in, out     int64 // prompt_tokens or input_tokens, completion_tokens or output_tokens
-	read, write int64 // of Anthropic's cache, which are not among the input
+	read, write int64 // tokens of Anthropic's cache, which are not part of in
 }
 
 // total returns how many tokens were used.
@@ -27,8 +27,8 @@ func (c *counts) total() int64 {
 	return sum
 }
 
-// set sets a member to a number of JSON, unless it is not one of those that matter, or no number from
-// 0.
+// set sets a member to a value of JSON. It does nothing if the member does not matter, or if the value is no
+// number or a negative one.
 func (c *counts) set(member name, number []byte) {
 	if member < allTokens || number[0] < '0' || number[0] > '9' {
 		return

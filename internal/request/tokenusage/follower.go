@@ -2,31 +2,31 @@ package tokenusage
 
 import "bytes"
 
-// A follower follows the nesting and the strings of JSON while that is copied. It keeps nothing but
-// the newest string or number, up to a bound, so that neither the length nor the depth of a document
-// takes memory.
+// A follower follows the nesting and the strings of JSON while the JSON is copied. It keeps nothing but the
+// newest string or number, up to a bound, so that neither the length nor the depth of a document takes
+// memory.
 //
-// Usage objects stand at the top level of a document. In the events of a stream, they stand also in
-// an object there. Whatever has the name at another place is written by the model or the client,
-// such as the input of a tool.
+// A usage object is a member of the outermost object of a document. In an event of a stream, it may also be a
+// member of a message, a response or an x_groq that is a member of the outermost object. An object of that
+// name at another place is written by the model or the client, such as the input of a tool.
 type follower struct {
-	stream bool // of events, each of which is a document
+	stream bool // the body is a stream of events, each of which is a document
 
 	quoted  bool // within a string
-	escapes bool // an odd number of backslashes was the last of it
-	depth   int  // of objects and arrays
-	level   int  // how many of them, from the outermost on, lead to a usage object or are one
+	escapes bool // the string so far ends in an odd number of backslashes
+	depth   int  // number of open objects and arrays
+	level   int  // number of these, from the outermost on, that lead to a usage object or are one
 	usage   int  // the level of the usage object that is open; 0 if none is
-	within  name // of the object within the outermost one that leads to a usage object
+	within  name // name of the object at level 2, if it leads to a usage object
 
-	key   name   // of the member whose value comes
-	value token  // the newest string or, in a usage object, number; it may be the name of a member
-	found counts // in closed usage objects
-	open  counts // and in the one that is open
+	key   name   // name of the member whose value comes next
+	value token  // the newest string or, in a usage object, number; a string may be a name
+	found counts // counts of closed usage objects
+	open  counts // counts of closed usage objects and the open one
 
-	partial bool  // the newest usage object is one of a message that has just begun
+	partial bool  // the newest usage object is that of a message that has just begun
 	last    bool  // the document is the last one of the response
-	ended   bool  // and it was closed
+	ended   bool  // the last document was closed
 	content int64 // bytes of strings that a model may have written
 }
 
@@ -84,11 +84,11 @@ func (f *follower) read(p []byte) {
 	}
 }
 
-// readString reads p, which begins within a string, and returns how much of it that has with its
-// closing quote.
+// readString reads p, which begins within a string, up to the next quote, which ends the string unless it is
+// escaped. It returns how many bytes of p that is, with the quote.
 func (f *follower) readString(p []byte) int {
 	n := 0
-	for n < len(p) && n < longest && p[n] != '"' { // most are short
+	for n < len(p) && n < longest && p[n] != '"' { // most strings are short
 		n++
 	}
 	if n == longest && n < len(p) && p[n] != '"' {
@@ -117,7 +117,8 @@ func (f *follower) readString(p []byte) int {
 	return n + 1
 }
 
-// readNumber reads what stands directly in a usage object, outside of strings: of numbers, or space.
+// readNumber reads bytes that stand directly in a usage object, outside of strings: parts of numbers, or
+// space.
 func (f *follower) readNumber(p []byte) {
 	for i, c := range p {
 		if c <= ' ' {
@@ -139,8 +140,8 @@ func (f *follower) begin(object bool) {
 	f.key, f.value.kind = noName, noToken
 }
 
-// leads reports whether the object that begins in the innermost one that leads to usage objects
-// does so, too, or is one.
+// leads reports whether the object that begins now is a usage object or leads to one. The objects around it
+// all lead to one.
 func (f *follower) leads() bool {
 	switch {
 	case f.level == 0:
@@ -193,12 +194,12 @@ func (f *follower) end() {
 	f.ended = f.ended || f.level == 0 && f.last
 }
 
-// shortest is up to which length the strings of an envelope are no content. If a model writes such
-// names, such as those of the parameters of a tool, they hide no more.
+// shortest is the length in bytes up to which the string of an envelope member is no content. If a model
+// writes members of these names, such as parameters of a tool, no more than that is missed of each.
 const shortest = 64
 
-// addContent counts a string that is a value. A whole response in an event repeats others, or the
-// request.
+// addContent counts a string that is a value. It does not count the strings of a whole response in an event,
+// which repeat other events or the request.
 func (f *follower) addContent() {
 	n := f.value.length
 	switch {

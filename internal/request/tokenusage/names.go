@@ -2,18 +2,18 @@ package tokenusage
 
 import "bytes"
 
-// A name is that of a member of JSON, as far as it matters.
+// A name is the name of a member of JSON, if that matters.
 type name uint8
 
 const (
 	noName    name = iota
-	otherName      // which does not matter
+	otherName      // any name that does not matter
 	usageName
 	messageName
 	responseName
 	groqName
 	typeName
-	envelopeName // of a member that providers send in each event, and models do not write
+	envelopeName // a member that providers send in each event, and models do not write
 
 	// The members of usage objects.
 	allTokens

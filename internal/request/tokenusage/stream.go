@@ -7,16 +7,16 @@ type stream struct {
 	json follower
 
 	field   field
-	name    token // of the field while that is undecided, then the value of event
-	empty   bool  // there is nothing in the line so far
+	name    token // the name of the field while field is undecided, then the value of an event field
+	empty   bool  // the line is empty so far
 	afterCR bool  // the line before has ended with CR
 
 	hasData bool // the event has data
-	done    int  // how much of doneMark is in the data; -1: it is something else
+	done    int  // how many bytes of doneMark the data has; -1 if the data is something else
 	events  int64
 }
 
-// A field is what a line of an event has.
+// A field is the kind of a line.
 type field uint8
 
 const (
@@ -26,10 +26,10 @@ const (
 	otherField
 )
 
-// doneMark is the data of the event after the last one.
+// doneMark is the data that follows the last event.
 const doneMark = "[DONE]"
 
-// read reads the next bytes of the stream. Each is looked at once for each end of lines.
+// read reads the next bytes of the stream. Each byte is searched for LF once, and for CR once.
 func (s *stream) read(p []byte) {
 	next := func(from int, end byte) int {
 		if n := bytes.IndexByte(p[from:], end); n >= 0 {
@@ -99,7 +99,8 @@ func (s *stream) beginField() {
 	}
 }
 
-// readMark compares data with doneMark, and ends the response there. That is no event of a model.
+// readMark compares data with doneMark. If the data is doneMark, the response has ended, and the event does
+// not count, because no model has written it.
 func (s *stream) readMark(p []byte) {
 	for _, c := range p {
 		switch {
@@ -118,7 +119,7 @@ func (s *stream) readMark(p []byte) {
 	}
 }
 
-// endLine ends a line. An empty one ends an event.
+// endLine ends a line. An empty line ends an event.
 func (s *stream) endLine() {
 	switch {
 	case s.empty:

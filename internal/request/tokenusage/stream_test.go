@@ -77,9 +77,9 @@ func TestEventsOfBeginning(t *testing.T) {
 	}
 }
 
-// BenchmarkReader reads bodies of 1 MB in writes of 16 kB, beside a plain copy: a stream and a document
-// as models write them, the dearest ones that a client can have a model write and that an upstream can
-// send, and a stream in writes of one event.
+// BenchmarkReader reads bodies of 1 MB in writes of 16 kB: a stream and a document as models write them, the
+// dearest document that a client can have a model write, and the dearest stream that an upstream can send. It
+// also reads the stream in writes of one event, and copies it for comparison.
 func BenchmarkReader(b *testing.B) {
 	const events, document = "text/event-stream", "application/json"
 	chunk := `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1694268190,"model":"m",` +

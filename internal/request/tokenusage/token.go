@@ -3,11 +3,11 @@ package tokenusage
 // A token is a string or a number, of which only the beginning is kept.
 type token struct {
 	kind   tokenKind
-	length int // of the whole
+	length int // length of the whole in bytes
 	kept   [longest]byte
 }
 
-// longest is how long a token may be to matter.
+// longest is how many bytes of a token are kept. A longer token does not matter.
 const longest = 32
 
 type tokenKind uint8
@@ -29,7 +29,7 @@ func (t *token) add(p []byte) {
 	t.length += len(p)
 }
 
-// text returns the token, "" if it is too long to matter.
+// text returns the token, nil if it is too long to matter.
 func (t *token) text() []byte {
 	if t.length > longest {
 		return nil

@@ -1,12 +1,12 @@
-// Package tokenusage reads how many tokens a response of a language model has used, beside the copy
-// of its body: from the last usage object of a JSON document or of a stream of server-sent events.
+// Package tokenusage reads how many tokens a response of a language model has used, while its body is copied.
+// It reads the last usage object of a JSON document or of a stream of server-sent events.
 //
-// It knows the forms of OpenAI (chat completions, responses) and Anthropic (messages), and those
-// that are like them. All tokens count: those of the input, cached or not, and those of the output.
+// It knows the forms of OpenAI (chat completions, responses) and Anthropic (messages), and forms that are
+// like them. All tokens count: those of the input, cached or not, and those of the output.
 //
-// Models write parts of the body, and so do clients, whose metadata some providers repeat. So a
-// usage object counts only where the provider writes it, wherever that stands in the body. Each byte
-// is followed, once, and none is kept.
+// Models write parts of the body. So do clients, whose metadata some providers repeat. A usage object
+// therefore counts only at the places where the provider writes it, however much of the body comes before or
+// after. Each byte is read once, and none is kept.
 package tokenusage
 
 import "strings"
@@ -15,15 +15,15 @@ import "strings"
 type Reader struct {
 	stream
 	isStream   bool
-	isDocument bool // of JSON; what is neither has no usage object
+	isDocument bool // the body is JSON; a body that is neither JSON nor a stream has no usage object
 }
 
-// NewReader returns a reader of a body of this media type. One without a type may be JSON.
+// NewReader returns a reader of a body of this media type. A body without a media type may be JSON.
 func NewReader(contentType string) *Reader {
 	kind := kindOf(contentType)
 	r := &Reader{isStream: kind == "text/event-stream", isDocument: kind == "" || isJSON(kind)}
 	r.empty, r.json.stream = true, r.isStream
-	r.json.last = kind == "application/json" || strings.HasSuffix(kind, "+json") // and not several documents
+	r.json.last = kind == "application/json" || strings.HasSuffix(kind, "+json") // a type such as x-ndjson has several documents
 	return r
 }
 
@@ -39,7 +39,7 @@ func kindOf(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// isJSON reports whether a media type is JSON, or several documents of it.
+// isJSON reports whether a media type is JSON, or several documents of JSON.
 func isJSON(kind string) bool { return strings.Contains(kind, "json") }
 
 // Read reads the next bytes of the body.
@@ -52,14 +52,14 @@ func (r *Reader) Read(p []byte) {
 	}
 }
 
-// Tokens returns how many tokens the body so far says that the response has used. known is whether
-// it says so for the whole response.
+// Tokens returns how many tokens the response has used, by the part of the body that has been read. known is
+// false if that part does not state the tokens of the whole response.
 func (r *Reader) Tokens() (n int64, known bool) {
 	return r.json.found.total(), r.json.found.any && !r.json.partial
 }
 
-// Ended reports whether the body has the end that its provider writes: the outermost object of a
-// document is closed, or the last event of a stream was read.
+// Ended reports whether the body has the end that its provider writes: the outermost object of a document is
+// closed, or the last event of a stream was read.
 func (r *Reader) Ended() bool { return r.json.ended }
 
 // IsStream reports whether the body is a stream of events.
@@ -69,6 +69,6 @@ func (r *Reader) IsStream() bool { return r.isStream }
 // model streams about one token in each.
 func (r *Reader) Events() int64 { return r.events }
 
-// Content returns how many bytes the body has so far of what a model may have written, if it is a
+// Content returns how many bytes of the body so far a model may have written. It returns 0 if the body is no
 // stream of events.
 func (r *Reader) Content() int64 { return r.json.content }

@@ -161,7 +161,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestSums adds what has no total, without overflow.
+// TestSums adds input and output tokens without overflow, if the last usage object has no total.
 func TestSums(t *testing.T) {
 	check(t, "", 1<<63-1, 0, `{"usage":{"input_tokens":9223372036854775807,"output_tokens":9223372036854775807}}`)
 	check(t, "", 3, 0, `{"usage":{"total_tokens":9},"usage":{"input_tokens":1,"output_tokens":2}}`)

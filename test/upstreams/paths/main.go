@@ -1,7 +1,7 @@
-// Command paths asks real upstreams how they read paths, and prints a table of it. It needs nginx,
-// PHP, Symfony, Node with the packages of parsers/package.json, Java and Tomcat 10: `make upstreams`
-// installs them, and writes the table to internal/text/pathreading/testdata. A test there checks that each
-// reading of the table is one that zones know.
+// Command paths asks real upstreams how they read paths, and prints a table of the readings. It needs nginx,
+// PHP, Symfony, Node with the packages of parsers/package.json, Java and Tomcat 10: `make upstreams` installs
+// them, and writes the table to internal/text/pathreading/testdata. A test there checks that zones know each
+// reading of the table.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run prints a line for each path, with who reads it how.
+// run prints a line for each path, with each reading of the path and the upstreams that read it so.
 func run(w io.Writer) error {
 	dir, err := os.MkdirTemp("", "paths")
 	if err != nil {
@@ -70,8 +70,8 @@ func run(w io.Writer) error {
 	return out.Flush()
 }
 
-// paths returns the paths to ask for: all short sequences of what upstreams read differently, and
-// some longer ones.
+// paths returns the paths to ask for: all short sequences of the texts that upstreams read differently, and
+// some longer paths.
 func paths() (all []string) {
 	tokens := []string{"a", "/", ";", "%2f", "%3b"}
 	all = []string{""}
@@ -97,7 +97,7 @@ func paths() (all []string) {
 // An upstream is one way in which a server reads paths.
 type upstream struct {
 	name, addr string
-	how        string // for a server with several
+	how        string // the name of the way, if the server has several
 }
 
 // start starts the servers, and returns a function that stops them.
@@ -179,7 +179,7 @@ func (u *upstream) await() (err error) {
 	return fmt.Errorf("%s does not answer: %w", u.name, err)
 }
 
-// read returns how u reads a path, "" if it refuses it.
+// read returns how u reads a path, "" if u refuses the path.
 func (u *upstream) read(path string) (string, error) {
 	conn, err := net.Dial("tcp", u.addr)
 	if err != nil {
