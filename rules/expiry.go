@@ -78,10 +78,7 @@ func (d *Document) earliestExpiry() (earliest time.Time, found bool) {
 }
 
 func eachExpiry[E ListEntry](entries []E, f func(*time.Time)) {
-	var none E // nil
 	for _, e := range entries {
-		if e != none {
-			f(e.Common().ExpiresAt)
-		}
+		f(e.Common().ExpiresAt)
 	}
 }
