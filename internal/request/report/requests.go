@@ -143,27 +143,23 @@ func (l *Requests) logDryRun(
 func (l *Requests) log(
 	r Request, message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field,
 ) {
-	fields := about
-	if status != 0 {
-		fields = append(fields, zap.Int("status", status))
-	}
-	fields = append(fields, r.fields(key)...)
+	fields := append(append(about, statusField("status", status)), r.fields(key)...)
 	if key != nil && l.settings.LogKey {
 		fields = append(fields, zap.String("key", key.Text(r.Request, r.Replacer)))
 	}
-	if suppressed > 0 {
-		fields = append(fields, zap.Uint64("suppressed", suppressed))
+	l.Info(message, append(fields, fieldIf(suppressed > 0, zap.Uint64("suppressed", suppressed)))...)
+}
+
+// fieldIf is a field of a line in the log that lines have under a condition.
+func fieldIf(condition bool, field zap.Field) zap.Field {
+	if !condition {
+		return zap.Skip()
 	}
-	l.Info(message, fields...)
+	return field
 }
 
 // costField is the cost of a request for a line in the log, which says nothing of 1.
-func costField(cost int64) zap.Field {
-	if cost <= 1 {
-		return zap.Skip()
-	}
-	return zap.Int64("cost", cost)
-}
+func costField(cost int64) zap.Field { return fieldIf(cost > 1, zap.Int64("cost", cost)) }
 
 // endpointField is the endpoint of a request for a line in the log, which says nothing of the rest
 // of the zone.
@@ -180,17 +176,8 @@ func keyHashField(text string) zap.Field {
 	return zap.String("key_hash", keytemplate.Hash(text))
 }
 
-func textField(name, text string) zap.Field {
-	if text == "" {
-		return zap.Skip()
-	}
-	return zap.String(name, text)
-}
+// textField is a text for a line in the log; "" is none.
+func textField(name, text string) zap.Field { return fieldIf(text != "", zap.String(name, text)) }
 
 // unknownTierField is a tier that a zone does not have for a line in the log; "" is none.
-func unknownTierField(unknown string) zap.Field {
-	if unknown == "" {
-		return zap.Skip()
-	}
-	return zap.String("tier_unknown", shortened(unknown))
-}
+func unknownTierField(unknown string) zap.Field { return textField("tier_unknown", shortened(unknown)) }
