@@ -142,33 +142,15 @@ func hasEffects(matcher any) bool {
 	return true
 }
 
-// hostKeys returns the hosts of a set, if it has a matcher of hosts that is plain. Provisioned, they
-// are ASCII in lower case.
-func hostKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
+// plainKeys returns what the matchers of hosts, or of paths, of a set need, if all of it is plain.
+func plainKeys[M ~[]string](set caddyhttp.MatcherSet, keyOf func(text string) (k indexKey, plain bool)) (keys []indexKey) {
 	for _, m := range set {
-		hosts, is := m.(*caddyhttp.MatchHost)
+		texts, is := m.(*M)
 		if !is {
 			continue
 		}
-		for _, h := range *hosts {
-			if strings.ContainsAny(h, "*{}") {
-				return nil
-			}
-			keys = append(keys, indexKey{wholeHost, h})
-		}
-	}
-	return keys
-}
-
-// pathKeys returns the paths of a set, if it has a matcher of paths that is plain.
-func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
-	for _, m := range set {
-		paths, is := m.(*caddyhttp.MatchPath)
-		if !is {
-			continue
-		}
-		for _, p := range *paths {
-			k, plain := pathKey(p)
+		for _, text := range *texts {
+			k, plain := keyOf(text)
 			if !plain {
 				return nil
 			}
@@ -176,6 +158,19 @@ func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 		}
 	}
 	return keys
+}
+
+func hostKeys(set caddyhttp.MatcherSet) []indexKey {
+	return plainKeys[caddyhttp.MatchHost](set, hostKey)
+}
+
+func pathKeys(set caddyhttp.MatcherSet) []indexKey {
+	return plainKeys[caddyhttp.MatchPath](set, pathKey)
+}
+
+// hostKey returns what a host needs of a request. Provisioned, it is ASCII in lower case.
+func hostKey(host string) (k indexKey, plain bool) {
+	return indexKey{wholeHost, host}, !strings.ContainsAny(host, "*{}")
 }
 
 // pathKey returns what a pattern needs of a path. Caddy compares patterns with `%` or `//` with other

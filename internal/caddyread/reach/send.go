@@ -13,8 +13,7 @@ import (
 // A sender makes routes that lead a request as those of a server do, and run no handler.
 type sender struct {
 	visitor Visitor
-	named   map[string]*caddyhttp.Route
-	invoked map[string]bool // named routes around those in hand
+	named   namedRoutes
 
 	trace Trace
 	first caddyhttp.MiddlewareHandler // to end the way
@@ -150,15 +149,14 @@ func (s *sender) subroute(h *caddyhttp.Subroute, in around) (*caddyhttp.Subroute
 }
 
 // invoke returns the named route that h invokes. One that invokes itself is left out.
-func (s *sender) invoke(h *caddyhttp.Invoke, in around) (caddyhttp.MiddlewareHandler, error) {
-	route := s.named[h.Name]
-	if route == nil || s.invoked[h.Name] {
-		return passing, nil
-	}
-	s.invoked[h.Name] = true
-	defer delete(s.invoked, h.Name)
-	routes, err := s.routes(caddyhttp.RouteList{*route}, in)
-	return &caddyhttp.Subroute{Routes: routes}, err
+func (s *sender) invoke(h *caddyhttp.Invoke, in around) (made caddyhttp.MiddlewareHandler, err error) {
+	made = passing
+	s.named.enter(h, func(named caddyhttp.RouteList) {
+		var routes caddyhttp.RouteList
+		routes, err = s.routes(named, in)
+		made = &caddyhttp.Subroute{Routes: routes}
+	})
+	return made, err
 }
 
 // writesText reports whether a handler answers with a fixed text, or only sends early hints.

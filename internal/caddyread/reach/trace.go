@@ -58,7 +58,7 @@ type Visitor interface {
 // what they do for requests of clients. Of the handlers, only those run that need nothing but the
 // request: those that change what it says, such as rewrite and vars, and fixed answers.
 func Send(server *caddyhttp.Server, w http.ResponseWriter, r *http.Request, v Visitor) (*Trace, error) {
-	s := sender{visitor: v, named: server.NamedRoutes, invoked: make(map[string]bool)}
+	s := sender{visitor: v, named: namedRoutesOf(server)}
 	routes, err := s.routes(server.Routes, around{})
 	if err != nil {
 		return nil, err
