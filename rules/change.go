@@ -51,12 +51,12 @@ func Accept(d, old *Document, schema Schema, author string, now time.Time) error
 	if err := Validate(d, old, schema, now); err != nil {
 		return err
 	}
-	d.DropExpired(now)
+	d.dropExpired(now)
 	return nil
 }
 
-// DropExpired removes what is over at now, which counts as absent already.
-func (d *Document) DropExpired(now time.Time) {
+// dropExpired removes what is over at now, which counts as absent already.
+func (d *Document) dropExpired(now time.Time) {
 	d.Overrides = withoutExpired(d.Overrides, now)
 	d.Tiers = withoutExpired(d.Tiers, now)
 	d.Access = withoutExpired(d.Access, now)

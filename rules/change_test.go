@@ -97,7 +97,7 @@ func TestDropExpired(t *testing.T) {
 		{"id":"2","zone":"user","key":"a","multiplier":2,"expires_at":"2026-05-04T12:00:00.001Z"},{"id":"3","zone":"user","key":"b","multiplier":2}],
 		"emergency":{"limit":"1/s","expires_at":"2026-05-04T12:00:00Z"}}`)
 	c := d.Clone()
-	c.DropExpired(testNow)
+	c.dropExpired(testNow)
 	if len(c.Overrides) != 2 || c.Overrides[0].ID != "2" || c.Emergency != nil {
 		t.Errorf("the document = %s, want the overrides 2 and 3", encode(t, c))
 	}

@@ -42,7 +42,7 @@ func (w *Watcher) recordExpiries() {
 			if at, found := d.earliestExpiry(); !found || now.Before(at) {
 				return errNothingExpired
 			}
-			d.DropExpired(now)
+			d.dropExpired(now)
 			return nil
 		}})
 		if pause = 0; err != nil {

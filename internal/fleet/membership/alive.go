@@ -19,7 +19,7 @@ type nodeCount struct {
 // the largest number is right.
 //
 // The number of nodes rises at once. It falls when all primaries have announced fewer for
-// ExpireAfter, to the most of those. Nodes may exist that Redis does not know of for as long:
+// expireAfter, to the most of those. Nodes may exist that Redis does not know of for as long:
 // because they could not announce themselves, or because Redis came back empty. Without the delay
 // the number would be too small just when each node has to do with its part of a limit.
 func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
@@ -31,7 +31,7 @@ func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
 		c.fewerSince = now
 	}
 	c.fewer = max(c.fewer, nodes)
-	if now.Sub(c.fewerSince) >= ExpireAfter {
+	if now.Sub(c.fewerSince) >= expireAfter {
 		return nodeCount{nodes: c.fewer}
 	}
 	return c

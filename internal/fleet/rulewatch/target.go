@@ -89,9 +89,9 @@ func (t *Target) String() string {
 	return t.name
 }
 
-// SameRules reports whether the same rules are at both targets. The same Redis may be connected to
+// sameRules reports whether the same rules are at both targets. The same Redis may be connected to
 // in another way.
-func (t *Target) SameRules(other *Target) bool {
+func (t *Target) sameRules(other *Target) bool {
 	if t.redis != nil && other.redis != nil {
 		return t.redis.SameCounts(other.redis)
 	}
@@ -100,7 +100,7 @@ func (t *Target) SameRules(other *Target) bool {
 
 // LeftBehind says which rules of a version of old are not at t; "": none.
 func (t *Target) LeftBehind(old *Target, v *rules.Version) string {
-	if v.Document.Empty() || old.SameRules(t) {
+	if v.Document.Empty() || old.sameRules(t) {
 		return ""
 	}
 	return fmt.Sprintf("version %d of the rules in %v, unless they are in %v too: use `caddy rate-limit rules get` before the "+

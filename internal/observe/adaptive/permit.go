@@ -35,10 +35,9 @@ func (p *Permit) measureLocked(now time.Time) {
 	p.sample, _ = p.limiter.learned.TryAcquirePermit() // there is none while the limit falls
 }
 
-// stopLocked ends what is measured, and returns since when. counts says that it is a sample for the
-// learned limit.
-func (p *Permit) stopLocked(counts bool) (since time.Time) {
-	since, p.since = p.since, time.Time{}
+// stopLocked ends what is measured. counts says that it is a sample for the learned limit.
+func (p *Permit) stopLocked(counts bool) {
+	p.since = time.Time{}
 	if sample := p.sample; sample != nil {
 		p.sample = nil
 		if counts {
@@ -47,7 +46,6 @@ func (p *Permit) stopLocked(counts bool) (since time.Time) {
 			sample.Drop()
 		}
 	}
-	return since
 }
 
 // Started notes that the response starts, or ends without having started. isWork says that the

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// Most is how many events about keys a log has, and MostReloads how many reloads.
+	// Most is how many events about keys a log has, and mostReloads how many reloads.
 	Most        = 500
-	MostReloads = 50
+	mostReloads = 50
 
 	// Gap is the pause after which an event that happens again is another one. One under another limit
 	// is, too.
@@ -174,7 +174,7 @@ func (l *Log) Tier(now time.Time, p *Place) {
 func (l *Log) AddReload(r *Reload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.reloads) == MostReloads {
+	if len(l.reloads) == mostReloads {
 		l.reloads = slices.Delete(l.reloads, 0, 1)
 	}
 	l.reloads = append(l.reloads, *r)

@@ -28,8 +28,8 @@ const (
 	chunk = 24 << 10
 )
 
-// Buffered is how many bytes of a body are there before its request goes on.
-const Buffered = 64 << 10
+// mostBuffered is how many bytes of a body are there before its request goes on.
+const mostBuffered = 64 << 10
 
 // A Pace is that of the client of one request.
 type Pace struct {
