@@ -102,8 +102,9 @@ func (l *Limit) text() (rate string, isRate bool) {
 
 // unmarshalRate unmarshals a rate into limit, or an object into object, which contains limit.
 func unmarshalRate(data []byte, limit *Limit, object any) error {
-	return unmarshalText(data, limit, ParseLimit, object, `%s is not a limit: use a rate such as "100/1m", "unlimited" or `+
-		`"block", or an object such as {"events": 100, "window": "1m"}`)
+	return unmarshalText(data, limit, ParseLimit, object,
+		`%s is not a limit: use a rate such as "100/1m", "unlimited" or "block", or an object such as {"events": 100, `+
+			`"window": "1m"}`)
 }
 
 // unmarshalText unmarshals a text that parse parses into v, or an object into object, which has the

@@ -143,7 +143,9 @@ func hasEffects(matcher any) bool {
 }
 
 // plainKeys returns what the matchers of hosts, or of paths, of a set need, if all of it is plain.
-func plainKeys[M ~[]string](set caddyhttp.MatcherSet, keyOf func(text string) (k indexKey, plain bool)) (keys []indexKey) {
+func plainKeys[M ~[]string](
+	set caddyhttp.MatcherSet, keyOf func(text string) (k indexKey, plain bool),
+) (keys []indexKey) {
 	for _, m := range set {
 		texts, is := m.(*M)
 		if !is {

@@ -106,8 +106,8 @@ func TestReloads(t *testing.T) {
 		l.AddReload(&Reload{Time: at(time.Duration(i) * time.Second)})
 	}
 	v := l.View()
-	if first, last := v.Reloads[0].Time.Sub(start), v.Reloads[len(v.Reloads)-1].Time.Sub(start); len(v.Reloads) != mostReloads ||
-		first != 5*time.Second || last != 54*time.Second {
+	first, last := v.Reloads[0].Time.Sub(start), v.Reloads[len(v.Reloads)-1].Time.Sub(start)
+	if len(v.Reloads) != mostReloads || first != 5*time.Second || last != 54*time.Second {
 		t.Errorf("reloads = %d from %s to %s, want the newest %d", len(v.Reloads), first, last, mostReloads)
 	}
 }

@@ -86,7 +86,8 @@ func deleteEmergency(p *Process, w http.ResponseWriter, r *http.Request) (any, e
 		return nil, err
 	}
 	if !p.Emergency.End(author) {
-		return nil, apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
+		return nil, apiError(http.StatusConflict,
+			"emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
 	}
 	return p.Emergency.Describe(), nil
 }
@@ -107,7 +108,8 @@ func changeEmergency(p *Process, w http.ResponseWriter, r *http.Request, e *rule
 		return nil
 	})
 	if errors.Is(err, rules.ErrUnavailable) {
-		return nil, apiError(http.StatusServiceUnavailable, "%w: use the same without all_nodes on each node, which needs no store", err)
+		return nil, apiError(http.StatusServiceUnavailable,
+			"%w: use the same without all_nodes on each node, which needs no store", err)
 	}
 	if err != nil {
 		return nil, rulesError(err)

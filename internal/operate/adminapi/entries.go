@@ -49,11 +49,15 @@ var (
 )
 
 func (s *entryResource[E]) collection() methods {
-	return methods{http.MethodGet: running(s.getAll), http.MethodPost: running(s.post), http.MethodDelete: running(s.deleteByKey)}
+	return methods{
+		http.MethodGet: running(s.getAll), http.MethodPost: running(s.post), http.MethodDelete: running(s.deleteByKey),
+	}
 }
 
 func (s *entryResource[E]) element() methods {
-	return methods{http.MethodGet: running(s.get), http.MethodPatch: running(s.patch), http.MethodDelete: running(s.delete)}
+	return methods{
+		http.MethodGet: running(s.get), http.MethodPatch: running(s.patch), http.MethodDelete: running(s.delete),
+	}
 }
 
 // getAll answers GET with the entries from after on, of one zone if the query names it, in the order

@@ -122,7 +122,9 @@ func (z *Zone) countsAddresses(missing bool) bool {
 
 // accessOfAddresses returns what allows or denies all addresses of a range, before any zone: entries of
 // the rules, or lists of handlers.
-func accessOfAddresses(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists ...*Addresses) *api.DecidedBy {
+func accessOfAddresses(
+	p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists ...*Addresses,
+) *api.DecidedBy {
 	isAbout := func(e *rules.AccessEntry) bool { return e.Address != "" && !e.Expired(now) && contains(e.Address, p) }
 	return accessOf(entries, isAbout, slices.ContainsFunc(lists, func(f *Addresses) bool { return f.deny.Covers(p) }),
 		slices.ContainsFunc(lists, func(f *Addresses) bool { return f.allow.Covers(p) }))
@@ -130,7 +132,9 @@ func accessOfAddresses(p netip.Prefix, entries []*rules.AccessEntry, now time.Ti
 
 // accessOf returns what allows or denies a client: those entries of the rules that are about it, or the
 // configuration, which denies it, allows it, or both. Denials come first.
-func accessOf(entries []*rules.AccessEntry, isAbout func(*rules.AccessEntry) bool, denied, allowed bool) (by *api.DecidedBy) {
+func accessOf(
+	entries []*rules.AccessEntry, isAbout func(*rules.AccessEntry) bool, denied, allowed bool,
+) (by *api.DecidedBy) {
 	for _, e := range entries {
 		if (by == nil || e.Action == rules.Deny) && isAbout(e) {
 			by = &api.DecidedBy{Action: e.Action, Source: api.FromRules, Entry: e.ID}

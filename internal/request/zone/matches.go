@@ -69,7 +69,8 @@ const (
 func partsRead(sets ...caddyhttp.MatcherSet) (parts requestParts) {
 	for _, m := range slices.Concat(sets...) {
 		switch m := m.(type) {
-		case *caddyhttp.MatchHost, *caddyhttp.MatchMethod, *caddyhttp.MatchTLS, *caddyhttp.MatchRemoteIP, *caddyhttp.MatchClientIP:
+		case *caddyhttp.MatchHost, *caddyhttp.MatchMethod, *caddyhttp.MatchTLS, *caddyhttp.MatchRemoteIP,
+			*caddyhttp.MatchClientIP:
 		case *caddyhttp.MatchPath, *caddyhttp.MatchPathRE:
 			parts |= pathPart
 		case *caddyhttp.MatchQuery:
