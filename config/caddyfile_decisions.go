@@ -22,7 +22,7 @@ func (a *App) parseDecisions(d *caddyfile.Dispenser, args []string) error {
 // shareLine is a subdirective with a percentage of decisions.
 func shareLine(name, example string, share **Fraction) subdirective.Line {
 	return subdirective.Value(name+" <percent>", 1, 1, share, func(args []string) (*Fraction, error) {
-		f, err := ParsePercent(args[0])
+		f, err := parsePercent(args[0])
 		if err != nil {
 			return nil, fmt.Errorf("%s %q is not a percentage of decisions: use %s", name, args[0],
 				percentLike(args[0], "0% to 100%, such as "+example))

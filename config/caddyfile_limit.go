@@ -72,7 +72,7 @@ func jitterLine(jitter *Fraction) subdirective.Line {
 			return Fraction(fraction), nil
 		}
 		factor := !percent && notNumber == nil && fraction > 1
-		fraction, err := ParsePercent(args[0])
+		fraction, err := parsePercent(args[0])
 		if err != nil {
 			remedy := percentLike(args[0], "0% to 100%, such as 20%")
 			if factor {
@@ -86,7 +86,7 @@ func jitterLine(jitter *Fraction) subdirective.Line {
 
 // percentOfKeys parses the argument of a subdirective that applies to a part of the keys.
 func percentOfKeys(name, text string) (Fraction, error) {
-	f, err := ParsePercent(text)
+	f, err := parsePercent(text)
 	if err != nil {
 		other := "`" + name + "` without it for all keys, or a percentage above 0%, such as 10%"
 		return 0, fmt.Errorf("%s %q is not a percentage of keys: use %s", name, text, percentLike(text, other))

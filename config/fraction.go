@@ -14,7 +14,7 @@ type Fraction float64
 func (f *Fraction) UnmarshalJSON(data []byte) (err error) {
 	fraction := (*float64)(f)
 	if isText(data) {
-		*fraction, err = ParsePercent(textOf(data))
+		*fraction, err = parsePercent(textOf(data))
 	} else {
 		err = json.Unmarshal(data, fraction)
 	}
@@ -24,9 +24,9 @@ func (f *Fraction) UnmarshalJSON(data []byte) (err error) {
 	return nil
 }
 
-// ParsePercent parses a percentage from 0% to 100% as a fraction. It rounds once: 0.7% is equal to
+// parsePercent parses a percentage from 0% to 100% as a fraction. It rounds once: 0.7% is equal to
 // 0.007.
-func ParsePercent(s string) (float64, error) {
+func parsePercent(s string) (float64, error) {
 	number, percent := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(number+"e-2", 64)
 	if !percent || err != nil || strings.Trim(number, "0123456789.") != "" || f > 1 {
@@ -54,7 +54,7 @@ func FormatPercent(fraction float64) string {
 
 // ParseShareOfKeys parses a percentage of keys.
 func ParseShareOfKeys(text string) (float64, error) {
-	share, err := ParsePercent(text)
+	share, err := parsePercent(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w of keys: use %s", err, percentLike(text, "0% to 100%, such as 10%"))
 	}

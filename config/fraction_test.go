@@ -9,12 +9,12 @@ func TestParsePercent(t *testing.T) {
 	}{
 		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
 	} {
-		if got, err := ParsePercent(test.text); err != nil || got != test.want {
+		if got, err := parsePercent(test.text); err != nil || got != test.want {
 			t.Errorf("%s = %v, %v; want %v", test.text, got, err, test.want)
 		}
 	}
 	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
-		if got, err := ParsePercent(text); err == nil {
+		if got, err := parsePercent(text); err == nil {
 			t.Errorf("%q was accepted as %v", text, got)
 		}
 	}

@@ -102,35 +102,32 @@ func (l *Limit) text() (rate string, isRate bool) {
 
 // unmarshalRate unmarshals a rate into limit, or an object into object, which contains limit.
 func unmarshalRate(data []byte, limit *Limit, object any) error {
+	return unmarshalText(data, limit, ParseLimit, object,
+		`%s is not a limit: use a rate such as "100/1m", "unlimited" or "block", or an object such as {"events": 100, `+
+			`"window": "1m"}`)
+}
+
+// unmarshalText unmarshals a text that parse parses into v, or an object into object, which has the
+// fields of v and not its methods. mistake is the format of the error about anything else.
+func unmarshalText[T any](data []byte, v *T, parse func(string) (*T, error), object any, mistake string) error {
 	switch {
 	case isText(data):
-		rate, err := ParseLimit(textOf(data))
-		if err != nil {
-			return err
+		parsed, err := parse(textOf(data))
+		if err == nil {
+			*v = *parsed
 		}
-		*limit = *rate
-		return nil
+		return err
 	case isObject(data):
 		return decode(data, object)
 	}
-	return fmt.Errorf(`%s is not a limit: use a rate such as "100/1m", "unlimited" or "block", or an object such as `+
-		`{"events": 100, "window": "1m"}`, data)
+	return fmt.Errorf(mistake, data)
 }
 
 // UnmarshalJSON accepts an algorithm and its sub-windows, such as "sliding_window 10".
 func (a *Algorithm) UnmarshalJSON(data []byte) error {
-	switch {
-	case isText(data):
-		parsed, err := ParseAlgorithm(textOf(data))
-		if err == nil {
-			*a = *parsed
-		}
-		return err
-	case isObject(data):
-		type fields Algorithm // without this method
-		return decode(data, (*fields)(a))
-	}
-	return fmt.Errorf(`%s is not an algorithm: use its name, such as "token_bucket" or "sliding_window 10"`, data)
+	type fields Algorithm // without this method
+	return unmarshalText(data, a, ParseAlgorithm, (*fields)(a),
+		`%s is not an algorithm: use its name, such as "token_bucket" or "sliding_window 10"`)
 }
 
 // UnmarshalJSON accepts a number, and a placeholder with `trusted` or without.

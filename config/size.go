@@ -22,8 +22,8 @@ var sizeUnits = []struct {
 // leastSize is the least memory of a zone: some thousand keys.
 const leastSize = 1e6
 
-// ParseSize parses a size.
-func ParseSize(text string) (Size, error) {
+// parseSize parses a size.
+func parseSize(text string) (Size, error) {
 	for _, unit := range sizeUnits {
 		number, found := strings.CutSuffix(text, unit.name)
 		if !found {
@@ -40,7 +40,7 @@ func ParseSize(text string) (Size, error) {
 // UnmarshalJSON accepts a text.
 func (s *Size) UnmarshalJSON(data []byte) (err error) {
 	if isText(data) {
-		*s, err = ParseSize(textOf(data))
+		*s, err = parseSize(textOf(data))
 		return err
 	}
 	if err = json.Unmarshal(data, (*uint64)(s)); err != nil || *s != 0 && *s < leastSize {
@@ -62,5 +62,5 @@ func (s Size) String() string {
 }
 
 func sizeLine(name string, size *Size) subdirective.Line {
-	return subdirective.Value(name+" <size>", 1, 1, size, func(args []string) (Size, error) { return ParseSize(args[0]) })
+	return subdirective.Value(name+" <size>", 1, 1, size, func(args []string) (Size, error) { return parseSize(args[0]) })
 }

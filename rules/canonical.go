@@ -4,17 +4,11 @@ import "github.com/fleetlimit/fleetlimit/internal/key/ipset"
 
 // Canonical returns an entry with its key as requests have it, or with the only text of its address
 // or prefix. It returns the entry itself if that is so already.
-func Canonical[E ListEntry](entry E, schema Schema) E {
-	var none E // nil
-	if entry == none {
-		return entry
-	}
-	return entry.canonical(schema).(E)
-}
+func Canonical[E ListEntry](entry E, schema Schema) E { return entry.canonical(schema).(E) }
 
-// Normalize makes the entries that old does not have canonical, so that there is one text for what is
+// normalize makes the entries that old does not have canonical, so that there is one text for what is
 // one count.
-func (d *Document) Normalize(old *Document, schema Schema) {
+func (d *Document) normalize(old *Document, schema Schema) {
 	normalize(d.Overrides, old.Overrides, schema)
 	normalize(d.Tiers, old.Tiers, schema)
 	normalize(d.Access, old.Access, schema)

@@ -39,8 +39,24 @@ func Merge(document *Document, patch any) (*Document, error) {
 	return merged, nil
 }
 
-// DropExpired removes what is over at now, which counts as absent already.
-func (d *Document) DropExpired(now time.Time) {
+// Accept checks a document that somebody has made of old, and completes it: it has one text for each
+// key, says who has made its new entries, and has nothing that is over at now. The error is an
+// [*InvalidError] if the document has mistakes.
+func Accept(d, old *Document, schema Schema, author string, now time.Time) error {
+	if err := d.CheckObjects(); err != nil {
+		return err
+	}
+	d.normalize(old, schema)
+	d.sign(old, author, now)
+	if err := Validate(d, old, schema, now); err != nil {
+		return err
+	}
+	d.dropExpired(now)
+	return nil
+}
+
+// dropExpired removes what is over at now, which counts as absent already.
+func (d *Document) dropExpired(now time.Time) {
 	d.Overrides = withoutExpired(d.Overrides, now)
 	d.Tiers = withoutExpired(d.Tiers, now)
 	d.Access = withoutExpired(d.Access, now)
@@ -50,14 +66,13 @@ func (d *Document) DropExpired(now time.Time) {
 }
 
 func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
-	var none E // nil
-	return slices.DeleteFunc(entries, func(e E) bool { return e != none && e.Common().Expired(now) })
+	return slices.DeleteFunc(entries, func(e E) bool { return e.Common().Expired(now) })
 }
 
-// Sign says in the entries that old does not have who made them and when, and gives those an ID
+// sign says in the entries that old does not have who made them and when, and gives those an ID
 // that have none. It says who has started or changed the emergency. Entries that d shares with old
 // stay as they are.
-func (d *Document) Sign(old *Document, author string, now time.Time) {
+func (d *Document) sign(old *Document, author string, now time.Time) {
 	sign(d.Overrides, old.Overrides, author, now)
 	sign(d.Tiers, old.Tiers, author, now)
 	sign(d.Access, old.Access, author, now)
@@ -72,14 +87,10 @@ func (d *Document) Sign(old *Document, author string, now time.Time) {
 }
 
 func sign[E ListEntry](entries, old []E, author string, now time.Time) {
-	var none E // nil
 	changes := Splices(old, entries)
 	before := removed(old, changes)
 	for _, i := range inserted(changes) {
 		e := entries[i]
-		if e == none {
-			continue // Validate reports it
-		}
 		c := e.Common()
 		if known, found := before[c.ID]; found {
 			if known == e {

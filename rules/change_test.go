@@ -62,10 +62,10 @@ func TestSign(t *testing.T) {
 	before := encode(t, old)
 	d := parseDocument(t, `{"overrides":[
 		{"id":"1","zone":"user","key":"a","multiplier":3,"created_by":"mallory","created_at":"2020-01-01T00:00:00Z"},
-		{"zone":"user","key":"b","multiplier":2,"created_by":"mallory"}, null],
+		{"zone":"user","key":"b","multiplier":2,"created_by":"mallory"}],
 		"tiers":[{"id":"t","zone":"user","key":"a","tier":"pro"}],"access":[{"action":"deny","address":"192.0.2.1"}],
 		"emergency":{"limit":"1/s","started_by":"mallory"}}`)
-	d.Sign(old, "bob", testNow)
+	d.sign(old, "bob", testNow)
 	first, second := d.Overrides[0], d.Overrides[1]
 	if first.CreatedBy != "alice" || !first.CreatedAt.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || first.Multiplier != 3 {
 		t.Errorf("the entry that was there = %+v, want it by alice, with the multiplier 3", first)
@@ -83,11 +83,11 @@ func TestSign(t *testing.T) {
 		t.Errorf("the new emergency is by %s, want bob", got)
 	}
 	unchanged := parseDocument(t, `{"emergency":{"limit":"1/s"}}`)
-	if unchanged.Sign(d, "carol", testNow); unchanged.Emergency.StartedBy != "bob" {
+	if unchanged.sign(d, "carol", testNow); unchanged.Emergency.StartedBy != "bob" {
 		t.Errorf("the emergency that was there is by %s, want bob", unchanged.Emergency.StartedBy)
 	}
 	changed := parseDocument(t, `{"emergency":{"limit":"2/s"}}`)
-	if changed.Sign(d, "carol", testNow); changed.Emergency.StartedBy != "carol" {
+	if changed.sign(d, "carol", testNow); changed.Emergency.StartedBy != "carol" {
 		t.Errorf("the changed emergency is by %s, want carol", changed.Emergency.StartedBy)
 	}
 }
@@ -97,7 +97,7 @@ func TestDropExpired(t *testing.T) {
 		{"id":"2","zone":"user","key":"a","multiplier":2,"expires_at":"2026-05-04T12:00:00.001Z"},{"id":"3","zone":"user","key":"b","multiplier":2}],
 		"emergency":{"limit":"1/s","expires_at":"2026-05-04T12:00:00Z"}}`)
 	c := d.Clone()
-	c.DropExpired(testNow)
+	c.dropExpired(testNow)
 	if len(c.Overrides) != 2 || c.Overrides[0].ID != "2" || c.Emergency != nil {
 		t.Errorf("the document = %s, want the overrides 2 and 3", encode(t, c))
 	}

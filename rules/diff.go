@@ -39,7 +39,7 @@ func bothNames[V any](a, b map[string]V) []string {
 
 func compareLists[E ListEntry](d *differ, list string, from, to []E) {
 	changes := Splices(from, to)
-	gone, come := Replaced(from, changes)
+	gone, come := replaced(from, changes)
 	before, after := byID(gone), byID(come)
 	for _, id := range bothNames(before, after) {
 		d.compare(strictjson.Child(list, id), before[id], after[id])

@@ -8,8 +8,6 @@ package rules
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -33,27 +31,6 @@ type Document struct {
 
 	// Emergency limits each client address on all nodes. Nil: emergency mode is off.
 	Emergency *Emergency `json:"emergency,omitempty"`
-}
-
-// CheckEntries returns an error if d has null in place of an entry, or a list with more than
-// MaxEntries. No change makes such a document, but a store that somebody else writes to may have one.
-func (d *Document) CheckEntries() error {
-	if most := max(len(d.Overrides), len(d.Tiers), len(d.Access)); most > MaxEntries {
-		return fmt.Errorf("a list has %d entries, want at most %d", most, MaxEntries)
-	}
-	null := slices.Contains(d.Overrides, nil) || slices.Contains(d.Tiers, nil) || slices.Contains(d.Access, nil)
-	for _, z := range d.Zones {
-		null = null || z == nil
-		if z != nil {
-			for _, e := range z.Endpoints {
-				null = null || e == nil
-			}
-		}
-	}
-	if null {
-		return errors.New("an entry is null")
-	}
-	return nil
 }
 
 // Unmarshal decodes what a store has, if that is within the bounds of what may be written. So it

@@ -172,17 +172,12 @@ func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
 // validateList checks the entries of a list that differ from those of old, and that no other entry
 // is like one of them.
 func validateList[E ListEntry](v *validator, list string, entries, old []E) {
-	if len(entries) > MaxEntries {
-		v.report(list, "there are %d entries: use at most %d", len(entries), MaxEntries)
-		return
-	}
-	var none E // nil
 	changes := Splices(old, entries)
 	before := removed(old, changes)
 	differs := make(map[int]bool)
 	ids, subjects := make(map[string]int), make(map[subject]int) // the last place of those that differ
 	for _, i := range inserted(changes) {
-		if e := entries[i]; e != none && !same(before[e.Common().ID], e) {
+		if e := entries[i]; !same(before[e.Common().ID], e) {
 			differs[i], ids[e.Common().ID], subjects[Canonical(e, v.schema).subjectOf()] = true, -1, -1
 		}
 	}
@@ -191,10 +186,6 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 			return
 		}
 		path := func() string { return strictjson.Index(list, i) }
-		if e == none {
-			v.report(path(), "it is null: use an object, or leave it out")
-			continue
-		}
 		common := e.Common()
 		if last, found := ids[common.ID]; found {
 			if last >= 0 && (differs[last] || differs[i]) {
@@ -231,12 +222,9 @@ func (v *validator) id(path, id string) {
 
 // byID returns entries by their ID.
 func byID[E ListEntry](entries []E) map[string]E {
-	var none E // nil
 	m := make(map[string]E, len(entries))
 	for _, e := range entries {
-		if e != none {
-			m[e.Common().ID] = e
-		}
+		m[e.Common().ID] = e
 	}
 	return m
 }

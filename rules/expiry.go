@@ -42,7 +42,7 @@ func (w *Watcher) recordExpiries() {
 			if at, found := d.earliestExpiry(); !found || now.Before(at) {
 				return errNothingExpired
 			}
-			d.DropExpired(now)
+			d.dropExpired(now)
 			return nil
 		}})
 		if pause = 0; err != nil {
@@ -78,10 +78,7 @@ func (d *Document) earliestExpiry() (earliest time.Time, found bool) {
 }
 
 func eachExpiry[E ListEntry](entries []E, f func(*time.Time)) {
-	var none E // nil
 	for _, e := range entries {
-		if e != none {
-			f(e.Common().ExpiresAt)
-		}
+		f(e.Common().ExpiresAt)
 	}
 }

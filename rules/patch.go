@@ -43,6 +43,20 @@ func NewPatch(from, to *Document) *Patch {
 	return p
 }
 
+// Parts returns the parts of a document that p replaces, and those that come in their place.
+func (p *Patch) Parts(from *Document) (before, after *Document) {
+	before, after = &Document{Zones: maps.Clone(from.Zones)}, &Document{Zones: maps.Clone(p.Zones)}
+	maps.DeleteFunc(before.Zones, func(name string, _ *Zone) bool { _, is := p.Zones[name]; return !is })
+	maps.DeleteFunc(after.Zones, func(_ string, z *Zone) bool { return z == nil })
+	before.Overrides, after.Overrides = replaced(from.Overrides, p.Overrides)
+	before.Tiers, after.Tiers = replaced(from.Tiers, p.Tiers)
+	before.Access, after.Access = replaced(from.Access, p.Access)
+	if p.Emergency != nil {
+		before.Emergency, after.Emergency = from.Emergency, p.Emergency.To
+	}
+	return before, after
+}
+
 // Entries returns how many entries and zones p has.
 func (p *Patch) Entries() int {
 	return len(p.Zones) + len(inserted(p.Overrides)) + len(inserted(p.Tiers)) + len(inserted(p.Access))

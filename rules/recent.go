@@ -31,15 +31,8 @@ func (r *recentChanges) note(from, to *Version) {
 	if to.Number != from.Number+1 || from.Number > 0 && to.Lineage != from.Lineage {
 		return
 	}
-	c := &recentChange{to.WithoutDocument(), new(Document), new(Document)}
-	p := NewPatch(from.Document, to.Document)
-	c.before.Zones, c.after.Zones = zonesOf(from.Document, p.Zones), zonesOf(to.Document, p.Zones)
-	c.before.Overrides, c.after.Overrides = Replaced(from.Document.Overrides, p.Overrides)
-	c.before.Tiers, c.after.Tiers = Replaced(from.Document.Tiers, p.Tiers)
-	c.before.Access, c.after.Access = Replaced(from.Document.Access, p.Access)
-	if p.Emergency != nil {
-		c.before.Emergency, c.after.Emergency = from.Document.Emergency, to.Document.Emergency
-	}
+	c := &recentChange{version: to.WithoutDocument()}
+	c.before, c.after = NewPatch(from.Document, to.Document).Parts(from.Document)
 	if c.before.Entries()+c.after.Entries() > largestRecent {
 		return
 	}
@@ -52,13 +45,6 @@ func (r *recentChanges) note(from, to *Version) {
 	if len(r.byNumber) > mostRecent {
 		maps.DeleteFunc(r.byNumber, func(number int64, _ *recentChange) bool { return number <= to.Number-mostRecent })
 	}
-}
-
-// zonesOf returns the zones of a document that a patch changes.
-func zonesOf(d *Document, patched map[string]*Zone) map[string]*Zone {
-	zones := maps.Clone(d.Zones)
-	maps.DeleteFunc(zones, func(name string, _ *Zone) bool { _, is := patched[name]; return !is })
-	return zones
 }
 
 // changeOf returns the change of a version, nil if it is not remembered.

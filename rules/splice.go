@@ -72,8 +72,8 @@ func spliced[E any](name string, list []E, changes []Splice[E]) ([]E, error) {
 	return append(changed, list[next:]...), nil
 }
 
-// Replaced returns the entries of list that changes remove, and those that they insert.
-func Replaced[E any](list []E, changes []Splice[E]) (removed, inserted []E) {
+// replaced returns the entries of list that changes remove, and those that they insert.
+func replaced[E any](list []E, changes []Splice[E]) (removed, inserted []E) {
 	for _, s := range changes {
 		removed, inserted = append(removed, list[s.At:s.At+s.Remove]...), append(inserted, s.Insert...)
 	}
@@ -82,7 +82,7 @@ func Replaced[E any](list []E, changes []Splice[E]) (removed, inserted []E) {
 
 // removed returns the entries of list that changes remove, by their ID.
 func removed[E ListEntry](list []E, changes []Splice[E]) map[string]E {
-	gone, _ := Replaced(list, changes)
+	gone, _ := replaced(list, changes)
 	return byID(gone)
 }
 
@@ -102,11 +102,7 @@ func inserted[E any](changes []Splice[E]) (places []int) {
 func share[E ListEntry](list, old []E) {
 	changes := Splices(old, list)
 	before := removed(old, changes)
-	var none E // nil
 	for _, i := range inserted(changes) {
-		if list[i] == none {
-			continue
-		}
 		if known, found := before[list[i].Common().ID]; found && same(known, list[i]) {
 			list[i] = known
 		}

@@ -102,7 +102,7 @@ func (s *Subject) mayBeIn(summary string) bool {
 // expired returns the entries of a version that are over at now, and have not been removed yet.
 func (s *Subject) expired(v *Version, now time.Time) (all []Touch) {
 	after := v.Document.Clone()
-	after.DropExpired(now)
+	after.dropExpired(now)
 	for _, t := range s.touches(&Version{Time: now, Author: ExpiryAuthor}, v.Document, after) {
 		if t.Did == Expired {
 			all = append(all, t)

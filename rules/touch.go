@@ -111,10 +111,9 @@ func (s *Subject) isAt(e any) bool {
 
 // entriesOf returns the entries of a list that are about s, by ID.
 func entriesOf[E ListEntry](s *Subject, list []E) map[string]E {
-	var none E // nil
 	found := make(map[string]E)
 	for _, e := range list {
-		if e != none && (s.isKey(e.OfKey(), "") || s.isAt(e)) {
+		if s.isKey(e.OfKey(), "") || s.isAt(e) {
 			found[e.Common().ID] = e
 		}
 	}

@@ -50,6 +50,9 @@ func (e *InvalidError) Error() string {
 // entry may have expired since, and a zone may have left the configuration, but other changes must
 // be possible. old may be nil.
 func Validate(document, old *Document, schema Schema, now time.Time) error {
+	if err := document.CheckObjects(); err != nil {
+		return err
+	}
 	if old == nil {
 		old = new(Document)
 	}
@@ -69,10 +72,42 @@ func Validate(document, old *Document, schema Schema, now time.Time) error {
 	if e := document.Emergency; e != nil && !same(e, old.Emergency) {
 		v.emergency("emergency", e)
 	}
-	if len(v.problems) > 0 {
-		return &InvalidError{Problems: v.problems}
+	return v.err()
+}
+
+// CheckObjects returns an [*InvalidError] if d has null in place of a zone, an endpoint or an entry, or
+// too many entries. What comes after the check need not look for null.
+func (d *Document) CheckObjects() error {
+	v := new(validator)
+	for _, name := range slices.Sorted(maps.Keys(d.Zones)) {
+		z, path := d.Zones[name], strictjson.Child("zones", name)
+		if z == nil {
+			v.report(path, "it is null: use an object, or leave the zone out")
+			continue
+		}
+		for _, endpoint := range slices.Sorted(maps.Keys(z.Endpoints)) {
+			if z.Endpoints[endpoint] == nil {
+				v.report(strictjson.Child(path+".endpoints", endpoint), "it is null: use an object, or leave the endpoint out")
+			}
+		}
 	}
-	return nil
+	checkList(v, "overrides", d.Overrides)
+	checkList(v, "tiers", d.Tiers)
+	checkList(v, "access", d.Access)
+	return v.err()
+}
+
+func checkList[E ListEntry](v *validator, list string, entries []E) {
+	if len(entries) > MaxEntries {
+		v.report(list, "there are %d entries: use at most %d", len(entries), MaxEntries)
+		return
+	}
+	var null E
+	for i, e := range entries {
+		if e == null {
+			v.report(strictjson.Index(list, i), "it is null: use an object, or leave it out")
+		}
+	}
 }
 
 func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
@@ -91,6 +126,14 @@ type validator struct {
 type knownZone struct {
 	tiers, endpoints []string
 	override         func(*Override) error // see Schema.Overrides; nil: not needed yet
+}
+
+// err returns the problems as an error, or nil if there are none.
+func (v *validator) err() error {
+	if len(v.problems) == 0 {
+		return nil
+	}
+	return &InvalidError{Problems: v.problems}
 }
 
 func (v *validator) report(path, format string, args ...any) {
@@ -158,10 +201,6 @@ func (v *validator) zone(path, name string, z *Zone) {
 	if known == nil {
 		return
 	}
-	if z == nil {
-		v.report(path, "it is null: use an object, or leave the zone out")
-		return
-	}
 	if z.Limit != "" {
 		v.check(path+".limit", v.schema.Limit(name, "", "", z.Limit))
 	}
@@ -169,13 +208,10 @@ func (v *validator) zone(path, name string, z *Zone) {
 	for _, endpoint := range slices.Sorted(maps.Keys(z.Endpoints)) {
 		at := strictjson.Child(path+".endpoints", endpoint)
 		e := z.Endpoints[endpoint]
-		switch {
-		case !v.find(at, "endpoint", endpoint, known.endpoints):
+		if !v.find(at, "endpoint", endpoint, known.endpoints) {
 			continue
-		case e == nil:
-			v.report(at, "it is null: use an object, or leave the endpoint out")
-			continue
-		case e.Limit != "":
+		}
+		if e.Limit != "" {
 			v.check(at+".limit", v.schema.Limit(name, endpoint, "", e.Limit))
 		}
 		v.tierLimits(at+".tiers", known, name, endpoint, e.Tiers)
@@ -206,7 +242,7 @@ func (v *validator) tierLimits(path string, known *knownZone, zone, endpoint str
 func (v *validator) deniedAddresses(entries []*AccessEntry) {
 	var denied []string
 	for _, a := range entries {
-		if a != nil && a.Action == Deny && a.Address != "" && !a.Expired(v.now) {
+		if a.Action == Deny && a.Address != "" && !a.Expired(v.now) {
 			if _, err := ipset.ParsePrefix(a.Address); err == nil { // else it is reported already
 				denied = append(denied, a.Address)
 			}

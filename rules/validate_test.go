@@ -206,7 +206,7 @@ func TestValidate(t *testing.T) {
 		if got := text(err); got != tc.want {
 			t.Errorf("%.200s:\n got %s\nwant %s", tc.document, got, tc.want)
 		}
-		if strings.Contains(tc.want, "overrides[0]: it is null") || strings.Contains(tc.want, "has the id") {
+		if strings.Contains(tc.want, "it is null") || strings.Contains(tc.want, "has the id") {
 			continue // no document ever has these
 		}
 		if err := Validate(parseDocument(t, tc.document), document, testSchema{}, testNow); err != nil {

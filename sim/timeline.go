@@ -24,7 +24,6 @@ type Minute struct {
 const maxMinutes = 366 * 24 * 60
 
 func (t *timeline) add(at limiter.Instant, ok bool) {
-	const minute = int64(time.Minute / time.Microsecond)
 	n := int64(at) / minute
 	if t.minutes == nil {
 		t.begin = n

@@ -14,12 +14,8 @@ import (
 // warnRewritten warns about each zone of a server whose endpoints or match name paths that a handler
 // before it may rewrite: their requests are counted elsewhere, or not at all.
 func (a *App) warnRewritten(server *caddyhttp.Server) {
-	ways := reach.Ways(server.Routes, server.NamedRoutes, handlers{a}.Is)
-	if server.Errors != nil {
-		ways = append(ways, reach.Ways(server.Errors.Routes, server.NamedRoutes, handlers{a}.Is)...)
-	}
 	warned := make(map[string]bool) // sites may share a named route
-	for _, way := range ways {
+	for _, way := range reach.Ways(server, handlers{a}.Is) {
 		rewrite := func(method string, sent *url.URL) (paths []*url.URL, by []string) {
 			for _, r := range way.Rewrite(method, sent) {
 				paths, by = append(paths, &r.URL), append(by, r.By)

@@ -22,7 +22,7 @@ import (
 func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		gaps := a.gaps(servers[name])
+		gaps := reach.Find(servers[name], handlers{a}.Is)
 		errs = append(errs, unreached(gaps, name))
 		for _, gap := range gaps {
 			if len(gap.Requests) > 0 {
@@ -46,14 +46,6 @@ func unreached(gaps []reach.Gap, server string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (a *App) gaps(server *caddyhttp.Server) []reach.Gap {
-	gaps := reach.Find(server.Routes, server.NamedRoutes, handlers{a}.Is)
-	if server.Errors != nil {
-		gaps = append(gaps, reach.Find(server.Errors.Routes, server.NamedRoutes, handlers{a}.Is)...)
-	}
-	return gaps
 }
 
 // A ReachCheck is a handler that checks the routes of its server while Caddy provisions it, so that
@@ -81,7 +73,7 @@ func (*ReachCheck) Provision(ctx caddy.Context) error {
 	}
 	if server := serverOf(ctx); server != nil {
 		app.warnRewritten(server)
-		return unreached(app.gaps(server), server.Name())
+		return unreached(reach.Find(server, handlers{app}.Is), server.Name())
 	}
 	return nil
 }

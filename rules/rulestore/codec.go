@@ -100,7 +100,7 @@ func decode(data []byte) (*rules.Document, error) {
 
 // checked returns an error if a document that was read is none that was ever written.
 func checked(document *rules.Document) error {
-	if err := document.CheckEntries(); err != nil {
+	if err := document.CheckObjects(); err != nil {
 		return damaged(err)
 	}
 	return nil

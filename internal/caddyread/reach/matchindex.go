@@ -143,34 +143,18 @@ func hasEffects(matcher any) bool {
 	return true
 }
 
-// hostKeys returns the keys of the hosts of a set. It returns nil if the set has no matcher of hosts,
-// or one that is not plain. A provisioned matcher has its hosts in ASCII and lower case.
-func hostKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
+// plainKeys returns the keys of the matchers of one kind, of hosts or of paths, in a set. It returns nil if
+// the set has none, or one that is not plain.
+func plainKeys[M ~[]string](
+	set caddyhttp.MatcherSet, keyOf func(text string) (k indexKey, plain bool),
+) (keys []indexKey) {
 	for _, m := range set {
-		hosts, is := m.(*caddyhttp.MatchHost)
+		texts, is := m.(*M)
 		if !is {
 			continue
 		}
-		for _, h := range *hosts {
-			if strings.ContainsAny(h, "*{}") {
-				return nil
-			}
-			keys = append(keys, indexKey{wholeHost, h})
-		}
-	}
-	return keys
-}
-
-// pathKeys returns the keys of the paths of a set. It returns nil if the set has no matcher of paths,
-// or one that is not plain.
-func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
-	for _, m := range set {
-		paths, is := m.(*caddyhttp.MatchPath)
-		if !is {
-			continue
-		}
-		for _, p := range *paths {
-			k, plain := pathKey(p)
+		for _, text := range *texts {
+			k, plain := keyOf(text)
 			if !plain {
 				return nil
 			}
@@ -178,6 +162,19 @@ func pathKeys(set caddyhttp.MatcherSet) (keys []indexKey) {
 		}
 	}
 	return keys
+}
+
+func hostKeys(set caddyhttp.MatcherSet) []indexKey {
+	return plainKeys[caddyhttp.MatchHost](set, hostKey)
+}
+
+func pathKeys(set caddyhttp.MatcherSet) []indexKey {
+	return plainKeys[caddyhttp.MatchPath](set, pathKey)
+}
+
+// hostKey returns the key of a host. A provisioned matcher has its hosts in ASCII and lower case.
+func hostKey(host string) (k indexKey, plain bool) {
+	return indexKey{wholeHost, host}, !strings.ContainsAny(host, "*{}")
 }
 
 // pathKey returns the key of a pattern. plain is false for a pattern with `%` or `//`, which Caddy

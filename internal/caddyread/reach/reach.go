@@ -23,32 +23,56 @@ type Gap struct {
 	Requests caddyhttp.MatcherSets
 }
 
-// Find returns the gaps of wanted handlers in routes. The routes must be provisioned. named are the
-// named routes of the server.
+// Find returns the gaps of wanted handlers in the routes of a server, which must be provisioned.
 //
 // If a gap says that no request reaches a handler, that is certain. Find reports that some requests do
 // not reach a handler only if the handler is in nested routes for all requests, behind other nested
 // routes for some of them. That is what `route` after `handle` becomes, because Caddy puts the two in
 // this order. If both are in one list, the order is that of the author.
-func Find(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted func(caddyhttp.MiddlewareHandler) bool) []Gap {
-	w := walk{
-		named: named, wanted: wanted, invoked: make(map[string]bool), reached: make(map[caddyhttp.MiddlewareHandler]bool),
-	}
-	w.list(routes, nil, nil)
-	var gaps []Gap
-	for _, g := range w.gaps {
-		if len(g.Requests) > 0 || !w.reached[g.Handler] {
-			gaps = append(gaps, g)
+func Find(server *caddyhttp.Server, wanted func(caddyhttp.MiddlewareHandler) bool) (gaps []Gap) {
+	for _, routes := range routesOf(server) {
+		w := walk{named: namedRoutesOf(server), wanted: wanted, reached: make(map[caddyhttp.MiddlewareHandler]bool)}
+		w.list(routes, nil, nil)
+		for _, g := range w.gaps {
+			if len(g.Requests) > 0 || !w.reached[g.Handler] {
+				gaps = append(gaps, g)
+			}
 		}
 	}
 	return gaps
 }
 
+// routesOf returns the routes of a server, and those for its errors.
+func routesOf(server *caddyhttp.Server) []caddyhttp.RouteList {
+	if server.Errors == nil {
+		return []caddyhttp.RouteList{server.Routes}
+	}
+	return []caddyhttp.RouteList{server.Routes, server.Errors.Routes}
+}
+
+// namedRoutes are the named routes of a server. A walk does not enter a route that it is in.
+type namedRoutes struct {
+	routes  map[string]*caddyhttp.Route
+	entered map[string]bool // the routes that the walk is in
+}
+
+func namedRoutesOf(server *caddyhttp.Server) namedRoutes {
+	return namedRoutes{server.NamedRoutes, make(map[string]bool)}
+}
+
+// enter calls walk with the route that h invokes, unless there is none, or the walk is in it.
+func (n *namedRoutes) enter(h *caddyhttp.Invoke, walk func(caddyhttp.RouteList)) {
+	if route := n.routes[h.Name]; route != nil && !n.entered[h.Name] {
+		n.entered[h.Name] = true
+		walk(caddyhttp.RouteList{*route})
+		delete(n.entered, h.Name)
+	}
+}
+
 // A walk visits routes in the order in which requests pass them.
 type walk struct {
-	named   map[string]*caddyhttp.Route
-	wanted  func(caddyhttp.MiddlewareHandler) bool
-	invoked map[string]bool // the named routes that are being visited
+	named  namedRoutes
+	wanted func(caddyhttp.MiddlewareHandler) bool
 
 	gaps    []Gap
 	seen    int                                  // number of wanted handlers visited so far
@@ -131,13 +155,8 @@ func (w *walk) nested(h, by caddyhttp.MiddlewareHandler, some []Gap) caddyhttp.M
 		w.list(h.Errors.Routes, by, nil)
 		return by // the routes of an error may let requests pass
 	case *caddyhttp.Invoke:
-		route := w.named[h.Name]
-		if route == nil || w.invoked[h.Name] {
-			return by
-		}
-		w.invoked[h.Name] = true
-		defer delete(w.invoked, h.Name)
-		return w.list(caddyhttp.RouteList{*route}, by, some)
+		w.named.enter(h, func(routes caddyhttp.RouteList) { by = w.list(routes, by, some) })
+		return by
 	}
 	if by == nil && answersAlways(h) {
 		return h

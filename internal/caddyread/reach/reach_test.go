@@ -88,7 +88,9 @@ func TestFind(t *testing.T) {
 			"itself": {Handlers: handlers{&caddyhttp.Invoke{Name: "itself"}}},
 		}
 		var got []string
-		for _, gap := range Find(tc.routes, named, func(h caddyhttp.MiddlewareHandler) bool { _, is := h.(*limit); return is }) {
+		server := &caddyhttp.Server{Routes: tc.routes, NamedRoutes: named}
+		isLimit := func(h caddyhttp.MiddlewareHandler) bool { _, is := h.(*limit); return is }
+		for _, gap := range Find(server, isLimit) {
 			text := gap.Handler.(*limit).name + ": " + Directive(gap.By)
 			if len(gap.Requests) > 0 {
 				text += " " + Describe(gap.Requests)

@@ -14,8 +14,7 @@ import (
 // handlers do not run.
 type sender struct {
 	visitor Visitor
-	named   map[string]*caddyhttp.Route
-	invoked map[string]bool // the named routes around the current one
+	named   namedRoutes
 
 	trace Trace
 	first caddyhttp.MiddlewareHandler // the first handler at which the request ended
@@ -152,15 +151,14 @@ func (s *sender) subroute(h *caddyhttp.Subroute, in around) (*caddyhttp.Subroute
 }
 
 // invoke returns the named route that h invokes. If a route invokes itself, invoke returns passing.
-func (s *sender) invoke(h *caddyhttp.Invoke, in around) (caddyhttp.MiddlewareHandler, error) {
-	route := s.named[h.Name]
-	if route == nil || s.invoked[h.Name] {
-		return passing, nil
-	}
-	s.invoked[h.Name] = true
-	defer delete(s.invoked, h.Name)
-	routes, err := s.routes(caddyhttp.RouteList{*route}, in)
-	return &caddyhttp.Subroute{Routes: routes}, err
+func (s *sender) invoke(h *caddyhttp.Invoke, in around) (made caddyhttp.MiddlewareHandler, err error) {
+	made = passing
+	s.named.enter(h, func(named caddyhttp.RouteList) {
+		var routes caddyhttp.RouteList
+		routes, err = s.routes(named, in)
+		made = &caddyhttp.Subroute{Routes: routes}
+	})
+	return made, err
 }
 
 // writesText reports whether a handler writes a fixed text as its answer, or only sends early hints.

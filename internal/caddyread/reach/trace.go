@@ -58,7 +58,7 @@ type Visitor interface {
 // routes act as for requests of clients. Of the handlers, only those run that need nothing but the
 // request: fixed answers, and handlers that change what the request says, such as rewrite and vars.
 func Send(server *caddyhttp.Server, w http.ResponseWriter, r *http.Request, v Visitor) (*Trace, error) {
-	s := sender{visitor: v, named: server.NamedRoutes, invoked: make(map[string]bool)}
+	s := sender{visitor: v, named: namedRoutesOf(server)}
 	routes, err := s.routes(server.Routes, around{})
 	if err != nil {
 		return nil, err

@@ -21,18 +21,19 @@ type wayStep struct {
 	group    string                // only the first matching route of a group gets a request
 }
 
-// Ways returns the ways to wanted handlers on which the path of a request may change. It follows nested
-// and named routes.
-func Ways(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted func(caddyhttp.MiddlewareHandler) bool) []Way {
-	f := wayFinder{named: named, wanted: wanted, invoked: make(map[string]bool)}
-	f.list(routes, nil)
+// Ways returns the ways to wanted handlers of a server on which the path of a request may change. It
+// follows nested and named routes.
+func Ways(server *caddyhttp.Server, wanted func(caddyhttp.MiddlewareHandler) bool) []Way {
+	f := wayFinder{named: namedRoutesOf(server), wanted: wanted}
+	for _, routes := range routesOf(server) {
+		f.list(routes, nil)
+	}
 	return f.found
 }
 
 type wayFinder struct {
-	named   map[string]*caddyhttp.Route
-	wanted  func(caddyhttp.MiddlewareHandler) bool
-	invoked map[string]bool // the named routes that are being visited
+	named  namedRoutes
+	wanted func(caddyhttp.MiddlewareHandler) bool
 
 	found []Way
 }
@@ -75,11 +76,7 @@ func (f *wayFinder) handlers(handlers []caddyhttp.MiddlewareHandler, before []wa
 				f.list(h.Errors.Routes, come)
 			}
 		case *caddyhttp.Invoke:
-			if route := f.named[h.Name]; route != nil && !f.invoked[h.Name] {
-				f.invoked[h.Name] = true
-				inside, ends = f.list(caddyhttp.RouteList{*route}, come)
-				delete(f.invoked, h.Name)
-			}
+			f.named.enter(h, func(routes caddyhttp.RouteList) { inside, ends = f.list(routes, come) })
 		default:
 			if f.wanted(h) && changesPath(come) {
 				f.found = append(f.found, Way{h, come})

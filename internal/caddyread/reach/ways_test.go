@@ -38,7 +38,8 @@ func TestWays(t *testing.T) {
 		named := map[string]*caddyhttp.Route{
 			"b": {Handlers: handlers{to("/b"), &caddyhttp.Invoke{Name: "b"}}}, "zone": {Handlers: handlers{zone}},
 		}
-		ways := Ways(tc.routes, named, func(h caddyhttp.MiddlewareHandler) bool { return h == zone })
+		server := &caddyhttp.Server{Routes: tc.routes, NamedRoutes: named}
+		ways := Ways(server, func(h caddyhttp.MiddlewareHandler) bool { return h == zone })
 		if (len(ways) == 1) != (tc.want != nil) {
 			t.Errorf("%s: ways = %d, want one if the path may change", name, len(ways))
 			continue

@@ -20,7 +20,7 @@ type nodeCount struct {
 // primary, so the highest number is right.
 //
 // The number of nodes rises at once. It falls when all primaries have announced fewer nodes for
-// ExpireAfter, and then to the highest number that they announced in that time. In that time, Redis may
+// expireAfter, and then to the highest number that they announced in that time. In that time, Redis may
 // not know some nodes: they could not announce themselves, or Redis came back empty. If the number fell
 // at once, it would be too low during an outage of Redis, which is when nodes use it to divide limits.
 func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
@@ -32,7 +32,7 @@ func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
 		c.fewerSince = now
 	}
 	c.fewer = max(c.fewer, nodes)
-	if now.Sub(c.fewerSince) >= ExpireAfter {
+	if now.Sub(c.fewerSince) >= expireAfter {
 		return nodeCount{nodes: c.fewer}
 	}
 	return c

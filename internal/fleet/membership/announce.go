@@ -95,7 +95,7 @@ func (m *Member) exchange(ctx context.Context, text, before string) (counts []in
 	calls := make([]*redisconn.Call, len(m.keys))
 	for i, keys := range m.keys {
 		calls[i] = &redisconn.Call{
-			Script: announceScript, Keys: keys, Args: []any{"", m.name, text, before, ExpireAfter.Microseconds()},
+			Script: announceScript, Keys: keys, Args: []any{"", m.name, text, before, expireAfter.Microseconds()},
 		}
 	}
 	m.do(ctx, calls...)

@@ -22,7 +22,7 @@ func (m *Member) Name() string { return m.name }
 func (m *Member) List(ctx context.Context) ([]Node, error) {
 	calls := make([]*redisconn.Call, len(m.keys))
 	for i, keys := range m.keys {
-		calls[i] = &redisconn.Call{Script: nodesScript, Keys: keys[:1], Args: []any{"", ExpireAfter.Microseconds()}}
+		calls[i] = &redisconn.Call{Script: nodesScript, Keys: keys[:1], Args: []any{"", expireAfter.Microseconds()}}
 	}
 	m.do(ctx, calls...)
 	seen := make(map[string]time.Duration)

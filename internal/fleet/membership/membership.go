@@ -23,8 +23,8 @@ const (
 	// Interval is the time between two announcements of a node.
 	Interval = 5 * time.Second
 
-	// ExpireAfter is how long a node counts as alive after its last announcement.
-	ExpireAfter = 3 * Interval
+	// expireAfter is how long a node counts as alive after its last announcement.
+	expireAfter = 3 * Interval
 )
 
 // A Member is the membership of this node in the fleet. Use [Join].
@@ -84,7 +84,7 @@ func (m *Member) start() {
 }
 
 // Nodes returns the number of nodes that are alive, including this one, or the number that the
-// definitions fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered: see
+// definitions fix. A counted number falls only after expireAfter. It is 1 until Redis has answered: see
 // Known.
 func (m *Member) Nodes() int {
 	if n := m.fixed.Load(); n > 0 {

@@ -20,7 +20,7 @@ func TestNodesAreCounted(t *testing.T) {
 	now := time.Now() // the time of the members
 	expect := func(when string, members []*Member, want int) {
 		t.Helper()
-		for range ExpireAfter/Interval + 2 { // all nodes hear of the last one, and a number that falls has time to fall
+		for range expireAfter/Interval + 2 { // all hear of the last one, and fewer are announced for long enough
 			now = now.Add(Interval)
 			for _, m := range members {
 				m.announce(t.Context(), now)
@@ -77,7 +77,7 @@ func TestRedisComesBackEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	members[0].Define(1, limited(map[string]string{"user": "10/s"}), 0, nil)
-	for range ExpireAfter/Interval + 2 {
+	for range expireAfter/Interval + 2 {
 		announce("after Redis came back empty")
 	}
 }
@@ -130,7 +130,7 @@ func TestSilentNodeExpires(t *testing.T) {
 		{30*second + 2, "a", 1},
 	} {
 		reply, err := redis.Eval(t.Context(), lua.Announce(), keys("rl")[0],
-			start+test.at, test.node, "{}", "{}", ExpireAfter.Microseconds()).Slice()
+			start+test.at, test.node, "{}", "{}", expireAfter.Microseconds()).Slice()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,8 +89,8 @@ func (t *Target) String() string {
 	return t.name
 }
 
-// SameRules reports whether both targets have one store. Their ways to connect to a Redis may differ.
-func (t *Target) SameRules(other *Target) bool {
+// sameRules reports whether both targets have one store. Their ways to connect to a Redis may differ.
+func (t *Target) sameRules(other *Target) bool {
 	if t.redis != nil && other.redis != nil {
 		return t.redis.SameCounts(other.redis)
 	}
@@ -100,7 +100,7 @@ func (t *Target) SameRules(other *Target) bool {
 // LeftBehind returns a text that says which rules of version v of old are not at t. It returns "" if t
 // has them all.
 func (t *Target) LeftBehind(old *Target, v *rules.Version) string {
-	if v.Document.Empty() || old.SameRules(t) {
+	if v.Document.Empty() || old.sameRules(t) {
 		return ""
 	}
 	return fmt.Sprintf("version %d of the rules in %v, unless they are in %v too: use `caddy rate-limit rules get` before the "+

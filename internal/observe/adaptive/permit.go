@@ -35,10 +35,9 @@ func (p *Permit) measureLocked(now time.Time) {
 	p.sample, _ = p.limiter.learned.TryAcquirePermit() // nil if the limit has fallen below the requests in flight
 }
 
-// stopLocked ends the measurement, and returns the instant at which it began. counts says that the
-// latency is a sample for the learned limit.
-func (p *Permit) stopLocked(counts bool) (since time.Time) {
-	since, p.since = p.since, time.Time{}
+// stopLocked ends the measurement. counts says that the latency is a sample for the learned limit.
+func (p *Permit) stopLocked(counts bool) {
+	p.since = time.Time{}
 	if sample := p.sample; sample != nil {
 		p.sample = nil
 		if counts {
@@ -47,7 +46,6 @@ func (p *Permit) stopLocked(counts bool) (since time.Time) {
 			sample.Drop()
 		}
 	}
-	return since
 }
 
 // Started notes that the response starts, or that the request ends without one. isWork says that the

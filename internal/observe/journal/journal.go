@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// Most is the highest number of events about keys in a log, and MostReloads that of reloads.
+	// Most is the highest number of events about keys in a log, and mostReloads that of reloads.
 	Most        = 500
-	MostReloads = 50
+	mostReloads = 50
 
 	// Gap is the longest pause between two occurrences that are one event. After a longer pause, or
 	// under another limit, an occurrence begins a new event.
@@ -174,7 +174,7 @@ func (l *Log) Tier(now time.Time, p *Place) {
 func (l *Log) AddReload(r *Reload) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.reloads) == MostReloads {
+	if len(l.reloads) == mostReloads {
 		l.reloads = slices.Delete(l.reloads, 0, 1)
 	}
 	l.reloads = append(l.reloads, *r)

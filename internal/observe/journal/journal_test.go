@@ -102,13 +102,13 @@ func TestTier(t *testing.T) {
 
 func TestReloads(t *testing.T) {
 	var l Log
-	for i := range MostReloads + 5 {
+	for i := range mostReloads + 5 {
 		l.AddReload(&Reload{Time: at(time.Duration(i) * time.Second)})
 	}
 	v := l.View()
-	if first, last := v.Reloads[0].Time.Sub(start), v.Reloads[len(v.Reloads)-1].Time.Sub(start); len(v.Reloads) != MostReloads ||
-		first != 5*time.Second || last != 54*time.Second {
-		t.Errorf("reloads = %d from %s to %s, want the newest %d", len(v.Reloads), first, last, MostReloads)
+	first, last := v.Reloads[0].Time.Sub(start), v.Reloads[len(v.Reloads)-1].Time.Sub(start)
+	if len(v.Reloads) != mostReloads || first != 5*time.Second || last != 54*time.Second {
+		t.Errorf("reloads = %d from %s to %s, want the newest %d", len(v.Reloads), first, last, mostReloads)
 	}
 }
 

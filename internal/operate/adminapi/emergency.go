@@ -48,82 +48,75 @@ func (r *emergencyRequest) parse(now time.Time) (*rules.Emergency, error) {
 }
 
 // getEmergency answers GET /rate_limit/emergency.
-func getEmergency(p *Process, w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, p.Emergency.Describe())
-	return nil
+func getEmergency(p *Process, _ http.ResponseWriter, _ *http.Request) (any, error) {
+	return p.Emergency.Describe(), nil
 }
 
 // postEmergency answers POST /rate_limit/emergency, which switches emergency mode on or changes it.
-func postEmergency(p *Process, w http.ResponseWriter, r *http.Request) error {
+func postEmergency(p *Process, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body emergencyRequest
-	if err := readJSON(w, r, &body, exampleEmergency); err != nil {
-		return err
+	if err := readJSON(w, r, maxBody, &body, exampleEmergency); err != nil {
+		return nil, err
 	}
 	e, err := body.parse(time.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if body.AllNodes {
 		*e.ExpiresAt = e.ExpiresAt.UTC().Truncate(time.Millisecond)
 		return changeEmergency(p, w, r, e)
 	}
 	if e.StartedBy, err = authorOf(r); err != nil {
-		return err
+		return nil, err
 	}
-	started, err := p.Emergency.Start(e)
-	if err != nil {
-		return apiError(http.StatusBadRequest, "%w", err)
-	}
-	writeJSON(w, http.StatusOK, started)
-	return nil
+	return orMistake(p.Emergency.Start(e))
 }
 
 // deleteEmergency answers DELETE /rate_limit/emergency, which switches emergency mode off.
-func deleteEmergency(p *Process, w http.ResponseWriter, r *http.Request) error {
+func deleteEmergency(p *Process, w http.ResponseWriter, r *http.Request) (any, error) {
 	allNodes, err := queryBool(r, "all_nodes")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if allNodes {
 		return changeEmergency(p, w, r, nil)
 	}
 	author, err := authorOf(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !p.Emergency.End(author) {
-		return apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
+		return nil, apiError(http.StatusConflict,
+			"emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
 	}
-	writeJSON(w, http.StatusOK, p.Emergency.Describe())
-	return nil
+	return p.Emergency.Describe(), nil
 }
 
 // changeEmergency writes a version of the rules with an emergency, nil for none, and answers with
 // what is in force on this node then.
-func changeEmergency(p *Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) error {
+func changeEmergency(p *Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) (any, error) {
 	note := ""
 	if e != nil {
 		note = e.Reason
 	}
 	c, err := runningOf(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := updateFor(c, r, note, func(d *rules.Document) error {
 		d.Emergency = e
 		return nil
 	})
 	if errors.Is(err, rules.ErrUnavailable) {
-		return apiError(http.StatusServiceUnavailable, "%w: use the same without all_nodes on each node, which needs no store", err)
+		return nil, apiError(http.StatusServiceUnavailable,
+			"%w: use the same without all_nodes on each node, which needs no store", err)
 	}
 	if err != nil {
-		return rulesError(err)
+		return nil, rulesError(err)
 	}
 	if answer.DryRun {
-		writeJSON(w, http.StatusOK, answer)
-		return nil
+		return answer, nil
 	}
 	w.Header().Set("ETag", etag(answer.Version))
-	writeJSON(w, http.StatusOK, p.Emergency.Describe())
-	return nil
+	return p.Emergency.Describe(), nil
 }

@@ -49,11 +49,15 @@ var (
 )
 
 func (s *entryResource[E]) collection() methods {
-	return methods{http.MethodGet: answering(s.getAll), http.MethodPost: running(s.post), http.MethodDelete: answering(s.deleteByKey)}
+	return methods{
+		http.MethodGet: running(s.getAll), http.MethodPost: running(s.post), http.MethodDelete: running(s.deleteByKey),
+	}
 }
 
 func (s *entryResource[E]) element() methods {
-	return methods{http.MethodGet: answering(s.get), http.MethodPatch: running(s.patch), http.MethodDelete: answering(s.delete)}
+	return methods{
+		http.MethodGet: running(s.get), http.MethodPatch: running(s.patch), http.MethodDelete: running(s.delete),
+	}
 }
 
 // getAll answers GET with the entries from after on, of one zone if the query names it, in the order
@@ -130,20 +134,20 @@ func (s *entryResource[E]) get(c *Running, w http.ResponseWriter, r *http.Reques
 }
 
 // post answers POST, which adds an entry.
-func (s *entryResource[E]) post(c *Running, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) post(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	object, err := readObject(w, r, s.example, mediaJSON)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := takeExpiry(object, time.Now()); err != nil {
-		return badBody(err, s.example)
+		return nil, badBody(err, s.example)
 	}
 	if err := nameByHash(r.Context(), c, object); err != nil {
-		return err
+		return nil, err
 	}
 	added := s.newE()
 	if err := strictjson.Convert(object, added); err != nil {
-		return badBody(err, s.example)
+		return nil, badBody(err, s.example)
 	}
 	common := added.Common()
 	if common.ID == "" {
@@ -162,25 +166,24 @@ func (s *entryResource[E]) post(c *Running, w http.ResponseWriter, r *http.Reque
 		return append(entries, added), nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	status := http.StatusOK
-	if !answer.DryRun {
-		status = http.StatusCreated
-		w.Header().Set("Location", "/rate_limit/"+s.name+"/"+common.ID)
+	entry := s.complete(c, w, r, written, answer)
+	if answer.DryRun {
+		return entry, nil
 	}
-	s.write(c, w, r, status, written, answer)
-	return nil
+	w.Header().Set("Location", "/rate_limit/"+s.name+"/"+common.ID)
+	return created{entry}, nil
 }
 
 // patch answers PATCH of an entry, which is a JSON merge patch.
-func (s *entryResource[E]) patch(c *Running, w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) patch(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	patch, err := readObject(w, r, s.example, mediaJSON, mediaMergePatch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := takeExpiry(patch, time.Now()); err != nil {
-		return badBody(err, s.example)
+		return nil, badBody(err, s.example)
 	}
 	id := r.PathValue("id")
 	written, answer, err := s.change(c, r, id, "", func(entries []E) ([]E, error) {
@@ -199,10 +202,9 @@ func (s *entryResource[E]) patch(c *Running, w http.ResponseWriter, r *http.Requ
 		return entries, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.write(c, w, r, http.StatusOK, written, answer)
-	return nil
+	return s.complete(c, w, r, written, answer), nil
 }
 
 // present returns the place of an entry that has not expired.
@@ -302,11 +304,11 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 	return apiError(http.StatusBadRequest, "%s", strings.Join(texts, "; "))
 }
 
-// write answers with an entry, or with what a dry run would change, with the limits that it results
-// in, and with warnings about it.
-func (s *entryResource[E]) write(
-	c *Running, w http.ResponseWriter, r *http.Request, status int, written E, answer *api.WrittenVersion,
-) {
+// complete returns the answer about an entry, or about what a dry run would change, with the limits that
+// it results in, and with warnings about it.
+func (s *entryResource[E]) complete(
+	c *Running, w http.ResponseWriter, r *http.Request, written E, answer *api.WrittenVersion,
+) any {
 	var beside struct {
 		Limits   []api.OverriddenLimit `json:"limits,omitempty"`
 		Warnings []string              `json:"warnings,omitempty"`
@@ -319,15 +321,13 @@ func (s *entryResource[E]) write(
 	}
 	if answer.DryRun {
 		answer.Limits, answer.Warnings = beside.Limits, beside.Warnings
-		writeJSON(w, http.StatusOK, answer)
-		return
+		return answer
 	}
 	w.Header().Set("ETag", etag(answer.Version))
 	if len(beside.Limits)+len(beside.Warnings) == 0 {
-		writeJSON(w, status, written)
-		return
+		return written
 	}
 	entry, _ := json.Marshal(written) // it was written as JSON
 	more, _ := json.Marshal(beside)
-	writeJSON(w, status, json.RawMessage(append(append(bytes.TrimSuffix(entry, []byte("}")), ','), more[1:]...)))
+	return json.RawMessage(append(append(bytes.TrimSuffix(entry, []byte("}")), ','), more[1:]...))
 }

@@ -22,7 +22,7 @@ const historyPatience = 3 * time.Second
 // postHistory answers POST /rate_limit/history.
 func postHistory(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	body := api.HistoryRequest{Limit: api.DefaultEvents, Versions: api.DefaultHistoryVersions}
-	if err := readJSON(w, r, &body, exampleHistory); err != nil {
+	if err := readJSON(w, r, maxBody, &body, exampleHistory); err != nil {
 		return nil, err
 	}
 	for name, n := range map[string]int{"limit": body.Limit, "versions": body.Versions} {
@@ -39,14 +39,11 @@ func postHistory(c *Running, w http.ResponseWriter, r *http.Request) (any, error
 	answer := &api.History{Zones: []string{}, Events: []api.HistoryEvent{}}
 	var first error
 	for _, zone := range zones {
-		one, err := historyOf(ctx, c, zone, body)
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			continue
+		if one, err := historyOf(ctx, c, zone, body); err == nil {
+			addHistory(answer, zone, one)
+		} else {
+			first = cmp.Or(first, err)
 		}
-		addHistory(answer, zone, one)
 	}
 	if len(answer.Zones) == 0 {
 		return nil, first

@@ -9,11 +9,7 @@ import (
 const exampleInspect = `{"key": "sk_live_1"}`
 
 // postInspect answers POST /rate_limit/zones/{zone}/inspect.
-func postInspect(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	var body api.InspectRequest
-	if err := readJSON(w, r, &body, exampleInspect); err != nil {
-		return nil, err
-	}
+func postInspect(c *Running, _ http.ResponseWriter, r *http.Request, body *api.InspectRequest) (any, error) {
 	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
 		return nil, err
@@ -22,7 +18,7 @@ func postInspect(c *Running, w http.ResponseWriter, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.Snapshot.Inspect(r.Context(), c.Store, zone, &body)
+	answer, err := c.Snapshot.Inspect(r.Context(), c.Store, zone, body)
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "%w", err)
 	}

@@ -18,11 +18,7 @@ type lookupRequest struct {
 
 // postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may be
 // written in another way than in the rules. The key is in the body, so that it is in no log.
-func postLookup(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	var body lookupRequest
-	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
-		return nil, err
-	}
+func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookupRequest) (any, error) {
 	zone, err := zoneOf(c, r, "")
 	if err != nil {
 		return nil, err

@@ -122,12 +122,8 @@ func (b *keysRequest) actions(like rules.Action) ([]rules.Action, error) {
 const exampleReset = `{"key": "sk_live_1", "reason": "they asked for it"}`
 
 // postReset answers POST /rate_limit/zones/{zone}/reset, which gives keys their full limits again.
-func postReset(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	var body keysRequest
-	if err := readLongJSON(w, r, maxKeysBody, &body, exampleReset); err != nil {
-		return nil, err
-	}
-	return operate(c, w, r, &body, rules.Action{Kind: rules.Reset})
+func postReset(c *Running, w http.ResponseWriter, r *http.Request, body *keysRequest) (any, error) {
+	return operate(c, w, r, body, rules.Action{Kind: rules.Reset})
 }
 
 // A quotaRequest is the body of POST /rate_limit/zones/{zone}/quota.
@@ -140,11 +136,7 @@ const exampleQuota = `{"key": "sk_live_1", "events": 500, "reason": "they asked 
 
 // postQuota answers POST /rate_limit/zones/{zone}/quota, which gives keys back what they have
 // consumed.
-func postQuota(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	var body quotaRequest
-	if err := readLongJSON(w, r, maxKeysBody, &body, exampleQuota); err != nil {
-		return nil, err
-	}
+func postQuota(c *Running, w http.ResponseWriter, r *http.Request, body *quotaRequest) (any, error) {
 	if body.Events < 1 || body.Events > limiter.MaxEvents {
 		return nil, apiError(http.StatusBadRequest, "events: it is %d: use 1 to %d", body.Events, int64(limiter.MaxEvents))
 	}

@@ -91,13 +91,9 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64, types ...strin
 	return body, mediaType, nil
 }
 
-// readJSON reads the body of a request, which must be one JSON object with no other members than
-// those of v, into v. Errors show example.
-func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
-	return readLongJSON(w, r, maxBody, v, example)
-}
-
-func readLongJSON(w http.ResponseWriter, r *http.Request, most int64, v any, example string) error {
+// readJSON reads the body of a request, which must be one JSON object of at most most bytes with no
+// other members than those of v, into v. Errors show example.
+func readJSON(w http.ResponseWriter, r *http.Request, most int64, v any, example string) error {
 	body, _, err := readBody(w, r, most, mediaJSON)
 	if err != nil {
 		return err

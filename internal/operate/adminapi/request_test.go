@@ -49,7 +49,7 @@ func TestReadJSON(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tc.body))
 		r.Header.Set("Content-Type", tc.contentType)
-		err := readJSON(httptest.NewRecorder(), r, new(emergencyRequest), exampleEmergency)
+		err := readJSON(httptest.NewRecorder(), r, maxBody, new(emergencyRequest), exampleEmergency)
 		if got := statusOf(t, err); got != tc.want {
 			t.Errorf("%q with %.40q = %d (%v), want %d", tc.contentType, tc.body, got, err, tc.want)
 		}
@@ -87,7 +87,7 @@ func TestAuthorOf(t *testing.T) {
 func TestNothingRuns(t *testing.T) {
 	for starting, want := range map[bool]int{true: http.StatusServiceUnavailable, false: http.StatusNotFound} {
 		p := &Process{Running: func() *Running { return nil }, Starting: func() bool { return starting }}
-		err := running(getRules)(p, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		_, err := running(getRules)(p, httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		if err == nil || statusOf(t, err) != want {
 			t.Errorf("starting %t: error = %v, want %d", starting, err, want)
 		}

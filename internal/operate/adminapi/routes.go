@@ -9,8 +9,12 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// A handler answers a request about a process.
-type handler func(p *Process, w http.ResponseWriter, r *http.Request) error
+// A handler returns the answer to a request about a process. The answer is nil if the handler has
+// written it.
+type handler func(p *Process, w http.ResponseWriter, r *http.Request) (any, error)
+
+// created is an answer with the status 201.
+type created struct{ answer any }
 
 // methods are the handlers of a path by method. That of GET answers HEAD too.
 type methods map[string]handler
@@ -25,26 +29,26 @@ var routes = map[string]methods{
 	},
 	"/rate_limit/status":                 {http.MethodGet: getStatus},
 	"/rate_limit/openapi.json":           {http.MethodGet: getOpenAPI},
-	"/rate_limit/nodes":                  {http.MethodGet: answering(getNodes)},
+	"/rate_limit/nodes":                  {http.MethodGet: running(getNodes)},
 	"/rate_limit/decisions":              {http.MethodGet: followDecisions, http.MethodPost: followDecisions},
-	"/rate_limit/explain":                {http.MethodPost: answering(postExplain)},
-	"/rate_limit/plan":                   {http.MethodPost: answering(postPlan)},
-	"/rate_limit/history":                {http.MethodPost: answering(postHistory)},
-	"/rate_limit/zones":                  {http.MethodGet: answering(getZones)},
-	"/rate_limit/zones/{zone}":           {http.MethodGet: answering(getZone)},
-	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: answering(postInspect)},
-	"/rate_limit/zones/{zone}/overrides": {http.MethodPost: answering(postLookup)},
-	"/rate_limit/zones/{zone}/top":       {http.MethodGet: answering(getTop)},
-	"/rate_limit/zones/{zone}/try":       {http.MethodPost: answering(postTry)},
-	"/rate_limit/zones/{zone}/reset":     {http.MethodPost: answering(postReset)},
-	"/rate_limit/zones/{zone}/quota":     {http.MethodPost: answering(postQuota)},
+	"/rate_limit/explain":                {http.MethodPost: posting(maxBody, exampleExplain, postExplain)},
+	"/rate_limit/plan":                   {http.MethodPost: running(postPlan)},
+	"/rate_limit/history":                {http.MethodPost: running(postHistory)},
+	"/rate_limit/zones":                  {http.MethodGet: running(getZones)},
+	"/rate_limit/zones/{zone}":           {http.MethodGet: running(getZone)},
+	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: posting(maxBody, exampleInspect, postInspect)},
+	"/rate_limit/zones/{zone}/overrides": {http.MethodPost: posting(maxBody, exampleFollowed, postLookup)},
+	"/rate_limit/zones/{zone}/top":       {http.MethodGet: running(getTop)},
+	"/rate_limit/zones/{zone}/try":       {http.MethodPost: posting(maxBody, exampleTry, postTry)},
+	"/rate_limit/zones/{zone}/reset":     {http.MethodPost: posting(maxKeysBody, exampleReset, postReset)},
+	"/rate_limit/zones/{zone}/quota":     {http.MethodPost: posting(maxKeysBody, exampleQuota, postQuota)},
 	"/rate_limit/rules": {
-		http.MethodGet: running(getRules), http.MethodPut: answering(replaceRules), http.MethodPatch: answering(patchRules),
+		http.MethodGet: running(getRules), http.MethodPut: running(replaceRules), http.MethodPatch: running(patchRules),
 	},
-	"/rate_limit/rules/diff":                       {http.MethodGet: answering(getRulesDiff)},
-	"/rate_limit/rules/versions":                   {http.MethodGet: answering(getVersions)},
-	"/rate_limit/rules/versions/{number}":          {http.MethodGet: answering(getVersion)},
-	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: answering(postRollback)},
+	"/rate_limit/rules/diff":                       {http.MethodGet: running(getRulesDiff)},
+	"/rate_limit/rules/versions":                   {http.MethodGet: running(getVersions)},
+	"/rate_limit/rules/versions/{number}":          {http.MethodGet: running(getVersion)},
+	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: posting(maxBody, exampleRollback, postRollback)},
 	"/rate_limit/overrides":                        overrideEntries.collection(),
 	"/rate_limit/overrides/{id}":                   overrideEntries.element(),
 	"/rate_limit/tiers":                            tierEntries.collection(),
@@ -54,25 +58,27 @@ var routes = map[string]methods{
 }
 
 // running is a handler that needs a running configuration.
-func running(handle func(c *Running, w http.ResponseWriter, r *http.Request) error) handler {
-	return func(p *Process, w http.ResponseWriter, r *http.Request) error {
+func running(handle func(c *Running, w http.ResponseWriter, r *http.Request) (any, error)) handler {
+	return func(p *Process, w http.ResponseWriter, r *http.Request) (any, error) {
 		c, err := runningOf(p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		return handle(c, w, r)
 	}
 }
 
-// answering is the same, and answers with what get returns.
-func answering(get func(c *Running, w http.ResponseWriter, r *http.Request) (any, error)) handler {
-	return running(func(c *Running, w http.ResponseWriter, r *http.Request) error {
-		answer, err := get(c, w, r)
-		if err != nil {
-			return err
+// posting is running for requests with a body, which is one JSON object of at most most bytes with the
+// members of a B. Errors show example.
+func posting[B any](
+	most int64, example string, answer func(c *Running, w http.ResponseWriter, r *http.Request, body *B) (any, error),
+) handler {
+	return running(func(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
+		body := new(B)
+		if err := readJSON(w, r, most, body, example); err != nil {
+			return nil, err
 		}
-		writeJSON(w, http.StatusOK, answer)
-		return nil
+		return answer(c, w, r, body)
 	})
 }
 
@@ -118,11 +124,20 @@ func (m methods) serve(path string, p *Process, w http.ResponseWriter, r *http.R
 	if err := checkQuery(path, method, r); err != nil {
 		return err
 	}
-	return handle(p, w, r)
+	answer, err := handle(p, w, r)
+	if err != nil || answer == nil {
+		return err
+	}
+	status := http.StatusOK
+	if made, is := answer.(created); is {
+		status, answer = http.StatusCreated, made.answer
+	}
+	writeJSON(w, status, answer)
+	return nil
 }
 
 // getOpenAPI answers GET /rate_limit/openapi.json.
-func getOpenAPI(_ *Process, w http.ResponseWriter, _ *http.Request) error {
+func getOpenAPI(_ *Process, w http.ResponseWriter, _ *http.Request) (any, error) {
 	writeText(w, mediaJSON, OpenAPI)
-	return nil
+	return nil, nil
 }

@@ -11,21 +11,20 @@ import (
 const exampleRules = `{"zones": {"user": {"limit": "100/1m"}}}`
 
 // getRules answers GET /rate_limit/rules.
-func getRules(c *Running, w http.ResponseWriter, r *http.Request) error {
+func getRules(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	v := c.Watcher.Latest()
 	if notModified(w, r, v.Number) {
-		return nil
+		return nil, nil
 	}
 	if !strings.Contains(r.Header.Get("Accept"), "yaml") {
-		writeJSON(w, http.StatusOK, v.Document)
-		return nil
+		return v.Document, nil
 	}
 	text, err := EncodeYAML(v.Document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	writeText(w, mediaYAML, text)
-	return nil
+	return nil, nil
 }
 
 // replaceRules answers PUT /rate_limit/rules, which replaces all rules.

@@ -35,14 +35,7 @@ func StatusOf(p *Process) (*api.Status, error) {
 }
 
 // getStatus answers GET /rate_limit/status.
-func getStatus(p *Process, w http.ResponseWriter, _ *http.Request) error {
-	status, err := StatusOf(p)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, status)
-	return nil
-}
+func getStatus(p *Process, _ http.ResponseWriter, _ *http.Request) (any, error) { return StatusOf(p) }
 
 // mismatches returns the zones that other nodes define differently.
 func (c *Running) mismatches() (all []api.Mismatch) {

@@ -39,30 +39,30 @@ type tailRequest struct {
 
 // followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node,
 // and POST with one of the decisions about a key.
-func followDecisions(p *Process, w http.ResponseWriter, r *http.Request) error {
+func followDecisions(p *Process, w http.ResponseWriter, r *http.Request) (any, error) {
 	var body api.KeyName
 	ofKey := r.Method == http.MethodPost
 	if ofKey {
-		if err := readJSON(w, r, &body, exampleFollowed); err != nil {
-			return err
+		if err := readJSON(w, r, maxBody, &body, exampleFollowed); err != nil {
+			return nil, err
 		}
 	}
 	c, err := runningOf(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t, err := newTailRequest(c, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if ofKey {
 		key := body.In("")
 		t.filter.Address = addressesIn(key.Text)
 		if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
-			return apiError(http.StatusBadRequest, "key: %w", err)
+			return nil, apiError(http.StatusBadRequest, "key: %w", err)
 		}
 	}
-	return t.serve(p.Tails, w, r)
+	return nil, t.serve(p.Tails, w, r)
 }
 
 // addressesIn returns the address or the range that a key is, or the zero value if it is none.

@@ -13,11 +13,7 @@ import (
 const exampleTry = `{"limit": "60/1m"}`
 
 // postTry answers POST /rate_limit/zones/{zone}/try.
-func postTry(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	var body api.TryRequest
-	if err := readJSON(w, r, &body, exampleTry); err != nil {
-		return nil, err
-	}
+func postTry(c *Running, _ http.ResponseWriter, r *http.Request, body *api.TryRequest) (any, error) {
 	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
 		return nil, err
@@ -26,7 +22,7 @@ func postTry(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if used == nil {
 		return orMistake(nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone))
 	}
-	t, err := replay.Try(used, c.PlacedLimits(zone), time.Now(), &body)
+	t, err := replay.Try(used, c.PlacedLimits(zone), time.Now(), body)
 	if err == nil {
 		t.Node, t.Nodes = c.Store.Node(), c.Store.Nodes()
 	}

@@ -61,13 +61,7 @@ func update(ctx context.Context, c *Running, change rules.Change, apply func(*ru
 			if err := apply(d); err != nil {
 				return err
 			}
-			d.Normalize(old, c.Schema())
-			d.Sign(old, change.Author, now)
-			if err := rules.Validate(d, old, c.Schema(), now); err != nil {
-				return err
-			}
-			d.DropExpired(now)
-			return nil
+			return rules.Accept(d, old, c.Schema(), change.Author, now)
 		}
 	}
 	v, err := c.Watcher.Update(ctx, change)

@@ -103,6 +103,8 @@ func getRulesDiff(c *Running, w http.ResponseWriter, r *http.Request) (any, erro
 	return answer, nil
 }
 
+const exampleRollback = `{"note": "the launch is over"}`
+
 // A noteRequest is the body of a request that needs nothing but a reason.
 type noteRequest struct {
 	Note string `json:"note"`
@@ -110,11 +112,7 @@ type noteRequest struct {
 
 // postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version
 // with the rules of an older one. What the configuration has lost since does not prevent it.
-func postRollback(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
-	var body noteRequest
-	if err := readJSON(w, r, &body, `{"note": "the launch is over"}`); err != nil {
-		return nil, err
-	}
+func postRollback(c *Running, w http.ResponseWriter, r *http.Request, body *noteRequest) (any, error) {
 	old, err := versionOf(c, r)
 	if err != nil {
 		return nil, err

@@ -43,13 +43,11 @@ func (c *entryCommands[E]) listCommand() *cobra.Command {
 			f.Int("limit", api.DefaultEntries, fmt.Sprintf("How many, at most %d", api.MaxEntries))
 			f.String("after", "", "Only those after the entry with this ID")
 		},
-		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			if f := cmd.Flags(); c.byKey && (f.Changed("key") || f.Changed("key-file")) {
 				return c.lookup(cmd)
 			}
-			r := getRequest(c.list)
-			r.query = usedQuery(cmd.Flags(), "zone", "limit", "after")
-			return r, nil
+			return getting(c.list, "zone", "limit", "after")(cmd, args)
 		},
 		print: func(t *table, answer *map[string]json.RawMessage) {
 			var entries []E

@@ -78,9 +78,7 @@ func printExplanation(t *table, x *api.Explanation) {
 	t.row("rules", fmt.Sprintf("version %d", x.Version))
 	for _, h := range x.Handlers {
 		t.line("\nrate_limit%s: %s", at(h.Place), statusText(h.Outcome, h.Status))
-		if h.Access != nil {
-			t.row("  address", decidedText(h.Access))
-		}
+		t.rowIf("  address", decidedText(h.Access))
 		if h.Emergency {
 			t.row("  emergency", "its limit rejects the request, before all zones")
 		}
@@ -110,10 +108,7 @@ func printExplainedZone(t *table, z *api.ExplainedZone, uri string) {
 	if z.DryRun {
 		outcome += ", in a dry run"
 	}
-	if z.Why != "" {
-		outcome += ": " + z.Why
-	}
-	t.row("  zone "+z.Zone, outcome)
+	t.row("  zone "+z.Zone, outcome+prefixed(": ", z.Why))
 	if z.Path != "" {
 		text := z.Path
 		if sent, err := url.Parse(uri); err == nil && sent.Path != text {
@@ -134,16 +129,12 @@ func printExplainedZone(t *table, z *api.ExplainedZone, uri string) {
 		}
 		t.row("    key", key)
 	}
-	if z.Access != nil {
-		t.row("    access", decidedText(z.Access))
+	t.rowIf("    access", decidedText(z.Access))
+	tier := decidedText(z.Tier)
+	if z.TierUnknown != "" {
+		tier = cmp.Or(tier, "none") + ", as the zone has no tier " + z.TierUnknown
 	}
-	if z.Tier != nil || z.TierUnknown != "" {
-		text := decidedText(z.Tier)
-		if z.TierUnknown != "" {
-			text = cmp.Or(text, "none") + ", as the zone has no tier " + z.TierUnknown
-		}
-		t.row("    tier", text)
-	}
+	t.rowIf("    tier", tier)
 	for _, l := range z.Limits {
 		printExplainedLimit(t, &l)
 	}
@@ -158,9 +149,7 @@ func printExplainedZone(t *table, z *api.ExplainedZone, uri string) {
 }
 
 func printExplainedLimit(t *table, l *api.ExplainedLimit) {
-	if l.Rule.Endpoint != "" {
-		t.row("    endpoint", l.Rule.Endpoint)
-	}
+	t.rowIf("    endpoint", l.Rule.Endpoint)
 	t.row("    limit", l.Rule.Limit+", from "+originTexts(l.Rule.From))
 	if l.Rule.Count == nil && l.Rule.Error == "" {
 		return
@@ -171,15 +160,10 @@ func printExplainedLimit(t *table, l *api.ExplainedLimit) {
 	} else {
 		t.row("    cost", l.Cost)
 	}
-	if l.CountStatus != "" {
-		t.row("    counts", "if the status is one of "+l.CountStatus)
-	}
+	t.rowIf("    counts", prefixed("if the status is one of ", l.CountStatus))
 	if l.Rule.Count != nil {
 		text := fmt.Sprintf("%d of %d left", l.Rule.Count.Remaining, l.Rule.Count.Limit)
-		if leased := l.Rule.Count.Leased; leased > 0 {
-			text += fmt.Sprintf(", %d leased to nodes", leased)
-		}
-		t.row("    count", text)
+		t.row("    count", text+counted(", %d leased to nodes", l.Rule.Count.Leased))
 	} else {
 		t.row("    count", "none: "+l.Rule.Error)
 	}
@@ -194,15 +178,9 @@ func printExplainedLimit(t *table, l *api.ExplainedLimit) {
 }
 
 func printExplainedConcurrent(t *table, c *api.ExplainedConcurrent) {
-	if c.Rule.Endpoint != "" {
-		t.row("    endpoint", c.Rule.Endpoint)
-	}
+	t.rowIf("    endpoint", c.Rule.Endpoint)
 	t.row("    concurrent", c.Rule.Limit)
-	text := fmt.Sprintf("%d on this node", c.Rule.InFlight)
-	if c.Rule.Leased > 0 {
-		text += fmt.Sprintf(", which has leased %d", c.Rule.Leased)
-	}
-	t.row("    in flight", text)
+	t.row("    in flight", fmt.Sprintf("%d on this node", c.Rule.InFlight)+counted(", which has leased %d", c.Rule.Leased))
 	if c.Held {
 		t.row("    decision", "none: an earlier rate_limit counts the request")
 		return
@@ -211,10 +189,7 @@ func printExplainedConcurrent(t *table, c *api.ExplainedConcurrent) {
 }
 
 func printExplainedDecision(t *table, d *api.ExplainedDecision, wait string) {
-	text := d.Outcome
-	if d.Source != "" {
-		text += " by " + d.Source
-	}
+	text := d.Outcome + prefixed(" by ", d.Source)
 	if d.Wait > 0 {
 		text += ", " + wait + d.Wait.String()
 	}
@@ -234,11 +209,5 @@ func responseText(r *api.ExplainedResponse) string {
 	if r.By == "" {
 		text = "empty, as no handler answers"
 	}
-	if r.Status != 0 {
-		text = fmt.Sprintf("%d %s", r.Status, text)
-	}
-	if retry := r.Headers["Retry-After"]; retry != "" {
-		text += ", Retry-After: " + printable(retry)
-	}
-	return text
+	return counted("%d ", int64(r.Status)) + text + prefixed(", Retry-After: ", printable(r.Headers["Retry-After"]))
 }

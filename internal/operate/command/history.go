@@ -57,9 +57,7 @@ func historyRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 
 func printHistory(t *table, h *api.History) {
 	t.row("zones", strings.Join(h.Zones, ", "))
-	if key := shownKeyCell(&h.ShownKey); key != "" {
-		t.row("key", key)
-	}
+	t.rowIf("key", shownKeyCell(&h.ShownKey))
 	t.row("node", h.Node)
 	t.row("  has seen", fmt.Sprintf("reloads, tiers and rejections since %s", cell(h.Since)))
 	switch {
@@ -106,11 +104,8 @@ func eventText(e *api.HistoryEvent) string {
 	if e.Method != "" {
 		text += fmt.Sprintf(", first %s %s from %s", e.Method, e.Path, cmp.Or(e.ClientIP, "an unknown address"))
 	}
-	switch {
-	case e.Version > 0 && text == "":
-		return fmt.Sprintf("version %d", e.Version)
-	case e.Version > 0:
-		text += fmt.Sprintf(" (version %d)", e.Version)
+	if text == "" {
+		return counted("version %d", e.Version)
 	}
-	return text
+	return text + counted(" (version %d)", e.Version)
 }

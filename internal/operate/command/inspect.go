@@ -40,9 +40,7 @@ func inspectCommand() *cobra.Command {
 func printInspection(t *table, i *api.Inspection) {
 	t.row("zone", i.Zone)
 	t.row("key", cmp.Or(i.Key, i.Base64, i.Stored, i.Shortened))
-	if i.Hash != "" {
-		t.row("hash", i.Hash)
-	}
+	t.rowIf("hash", i.Hash)
 	if i.Missing {
 		t.row("missing", "yes")
 	}
@@ -60,14 +58,8 @@ func printInspection(t *table, i *api.Inspection) {
 			c.Count.Leased, originTexts(c.From))
 	}
 	for _, c := range i.Concurrent {
-		leased := ""
-		if c.Leased > 0 {
-			leased = fmt.Sprintf(", which has leased %d", c.Leased)
-		}
-		by := ""
-		if c.Override != "" {
-			by = " by override " + printable(c.Override)
-		}
+		leased := counted(", which has leased %d", c.Leased)
+		by := prefixed(" by override ", printable(c.Override))
 		t.line("\nin flight%s: %d of %d%s on this node%s", at(c.Endpoint), c.InFlight, c.Limit, by, leased)
 	}
 	for place, c := range i.Counts {
@@ -86,12 +78,7 @@ func printInspection(t *table, i *api.Inspection) {
 }
 
 // at returns where something is, with a space before it.
-func at(place string) string {
-	if place == "" {
-		return ""
-	}
-	return " at " + printable(place)
-}
+func at(place string) string { return prefixed(" at ", printable(place)) }
 
 // printNode writes what a node holds of a count.
 func printNode(t *table, n *api.NodeState) {
@@ -107,11 +94,7 @@ func decidedText(by *api.DecidedBy) string {
 	if by == nil {
 		return ""
 	}
-	text := by.Action + by.Name + " (" + by.Source
-	if by.Entry != "" {
-		text += " " + by.Entry
-	}
-	return text + ")"
+	return by.Action + by.Name + " (" + by.Source + prefixed(" ", by.Entry) + ")"
 }
 
 // tierText says what decides the tier of a key.
@@ -126,11 +109,7 @@ func tierText(by *api.DecidedBy) string {
 func originTexts(from []api.Origin) string {
 	texts := make([]string, len(from))
 	for i, o := range from {
-		texts[i] = o.Place + " " + limitText(o.Limit, o.Multiplier) + " (" + o.Source
-		if o.Override != "" {
-			texts[i] += " " + o.Override
-		}
-		texts[i] += ")"
+		texts[i] = o.Place + " " + limitText(o.Limit, o.Multiplier) + " (" + o.Source + prefixed(" ", o.Override) + ")"
 	}
 	return strings.Join(texts, ", ")
 }

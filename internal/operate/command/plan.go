@@ -60,15 +60,11 @@ func printPlan(t *table, p *api.Plan) {
 	}
 	for _, z := range p.Zones {
 		t.line("zone %s: %s", printable(z.Zone), z.Change)
-		if len(z.Settings) > 0 {
-			t.row("  settings", strings.Join(z.Settings, ", "))
-		}
+		t.rowIf("  settings", strings.Join(z.Settings, ", "))
 		for _, l := range z.Limits {
 			t.row("  limit", l.String())
 		}
-		if z.DryRun != "" {
-			t.row("  dry run", z.DryRun)
-		}
+		t.rowIf("  dry run", z.DryRun)
 		for _, text := range z.Masked {
 			t.row("  masked", text+", but rules decide")
 		}

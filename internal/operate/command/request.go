@@ -33,9 +33,14 @@ func newRequest(method, path string, body any) *apiRequest {
 
 func getRequest(path string) *apiRequest { return newRequest(http.MethodGet, path, nil) }
 
-// getting is the request of commands that get what is at a path, whatever their arguments.
-func getting(path string) func(*cobra.Command, []string) (*apiRequest, error) {
-	return func(*cobra.Command, []string) (*apiRequest, error) { return getRequest(path), nil }
+// getting is the request of commands that get what is at a path, whatever their arguments. The flags
+// with the names that were used are its query.
+func getting(path string, flags ...string) func(*cobra.Command, []string) (*apiRequest, error) {
+	return func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+		r := getRequest(path)
+		r.query = usedQuery(cmd.Flags(), flags...)
+		return r, nil
+	}
 }
 
 // zonePath returns the path of a resource of a zone.

@@ -112,11 +112,7 @@ func rulesHistoryCommand() *cobra.Command {
 			f.Int("limit", api.DefaultVersions, fmt.Sprintf("How many, at most %d", api.MaxVersions))
 			f.Int64("before", 0, "Only versions before this one")
 		},
-		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
-			r := getRequest("rules/versions")
-			r.query = usedQuery(cmd.Flags(), "limit", "before")
-			return r, nil
-		},
+		request: getting("rules/versions", "limit", "before"),
 		print: func(t *table, answer *api.Versions) {
 			t.row("VERSION", "TIME", "AUTHOR", "NOTE", "WHAT")
 			for _, v := range answer.Versions {
@@ -187,10 +183,7 @@ func printWrittenVersion(t *table, a *api.WrittenVersion) {
 	if a.DryRun {
 		what = "dry run: this would be version"
 	}
-	note := ""
-	if a.Note != "" {
-		note = ": " + printable(a.Note)
-	}
+	note := prefixed(": ", printable(a.Note))
 	t.line("%s %d by %s at %s%s", what, a.Version, printable(a.Author), cell(a.Time), note)
 	if len(a.Changes) > 0 {
 		printChanges(t, a.Changes, a.More)

@@ -310,10 +310,7 @@ func (s *simulationRun) readable(summaries []logs.Summary, key string) error {
 	}
 	for _, s := range summaries {
 		if s.Requests == 0 && s.Keyless > 0 {
-			hint := headerHint(key)
-			if hint != "" {
-				hint = ", such as " + hint
-			}
+			hint := prefixed(", such as ", headerHint(key))
 			return fmt.Errorf("%s: none of %d lines has the field of the key, %s: use --key with the name of one that they have%s",
 				s.Name, s.Lines, key, hint)
 		}

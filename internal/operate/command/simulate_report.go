@@ -19,11 +19,8 @@ func (r *simulation) print(t *table) {
 	for _, log := range r.Logs {
 		t.row(log.Name, fmt.Sprintf("%d requests in %d lines", log.Requests, log.Lines), "instants: "+log.Instants)
 		if log.Keyless > 0 {
-			text := fmt.Sprintf("%d lines without key are not limited", log.Keyless)
-			if hint := headerHint(r.KeyIs); hint != "" {
-				text += ": logs have names of headers as in --key " + hint
-			}
-			t.row("", text)
+			hint := prefixed(": logs have names of headers as in --key ", headerHint(r.KeyIs))
+			t.row("", fmt.Sprintf("%d lines without key are not limited", log.Keyless)+hint)
 		}
 		if log.Unreadable > 0 {
 			t.row("", fmt.Sprintf("%d lines cannot be read", log.Unreadable), fmt.Sprintf("line %d: %s", log.FirstLine, log.First))
@@ -32,9 +29,7 @@ func (r *simulation) print(t *table) {
 			t.row("", fmt.Sprintf("%d requests are out of order by more than a minute", log.Late))
 		}
 	}
-	if r.Traffic != "" {
-		t.row("made up", r.Traffic)
-	}
+	t.rowIf("made up", r.Traffic)
 	if r.Zone != nil {
 		r.Zone.print(t)
 	}
@@ -69,7 +64,7 @@ func (r *simulation) print(t *table) {
 		t.row("KEY", "REQUESTS", "REJECTED", "FIRST", "LAST", "LONGEST", "LEAST LIMIT")
 		for _, k := range r.Keys {
 			longest := time.Duration(k.Longest * float64(time.Second)).Round(time.Millisecond)
-			t.row(k.Key, k.Requests, k.Rejected, k.First, k.Last, longest, orNone(k.Least))
+			t.row(k.Key, k.Requests, k.Rejected, k.First, k.Last, longest, counted("%d", k.Least))
 		}
 		if n := r.keysRejected(); n > len(r.Keys) {
 			t.line("%d of %d rejected keys: use --top for more", len(r.Keys), n)
@@ -156,13 +151,6 @@ func untilNone(r *sim.Report) []sim.Outcome {
 		}
 	}
 	return r.Curve
-}
-
-func orNone(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
 }
 
 func touchSentence(t sim.Touch) string {

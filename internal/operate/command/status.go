@@ -74,13 +74,9 @@ func isHealthy(s *api.Status) bool { return s.Status == api.HealthOK }
 func printHealth(t *table, s *api.Status) {
 	t.row("status", string(s.Status))
 	for _, store := range s.Stores {
-		if store.Error != "" {
-			t.row("store", store.Store+": "+store.Error)
-		}
+		t.rowIf("store", prefixed(store.Store+": ", store.Error))
 		for _, p := range store.Primaries {
-			if p.Error != "" {
-				t.row("primary", p.Address+": "+p.Error)
-			}
+			t.rowIf("primary", prefixed(p.Address+": ", p.Error))
 		}
 	}
 	for _, rules := range s.UnreadRules {
@@ -107,9 +103,7 @@ func printStatus(t *table, s *api.Status) {
 	t.row("tiers", s.Rules.Tiers)
 	t.row("access", s.Rules.Access)
 	t.row("failed polls", s.Rules.FailedPolls)
-	if s.Rules.Error != "" {
-		t.row("rules error", s.Rules.Error)
-	}
+	t.rowIf("rules error", s.Rules.Error)
 	printEmergency(t, &s.Emergency)
 }
 

@@ -31,6 +31,13 @@ func (t *table) row(cells ...any) {
 	_, _ = fmt.Fprintln(t, strings.Join(texts, "\t")) // Flush reports errors
 }
 
+// rowIf writes a row of two cells unless the second is empty.
+func (t *table) rowIf(name, text string) {
+	if text != "" {
+		t.row(name, text)
+	}
+}
+
 // line writes a line that is not aligned.
 func (t *table) line(format string, args ...any) {
 	_ = t.Flush() // the last Flush reports errors
@@ -61,6 +68,22 @@ func cell(c any) string {
 		return "-"
 	}
 	return text
+}
+
+// prefixed returns a text with a prefix, or nothing if there is no text.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// counted returns a number in a format, or nothing if it is 0.
+func counted(format string, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
 }
 
 // printable returns a text that stays on its line and in its cell, and that no terminal obeys: keys

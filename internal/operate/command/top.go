@@ -38,9 +38,7 @@ name them, unless they are addresses or the configuration has log_key.`,
 			f.Bool("watch", false, "Show them again every two seconds")
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
-			r := getRequest(zonePath(args[0], "top"))
-			r.query = usedQuery(cmd.Flags(), "limit", "endpoint", "by", "fleet")
-			return r, nil
+			return getting(zonePath(args[0], "top"), "limit", "endpoint", "by", "fleet")(cmd, args)
 		},
 		print: printTop,
 	}.command()

@@ -202,11 +202,7 @@ func (m *request) matcher(n *needs, matcher any) error {
 	case *caddyhttp.MatchClientIP:
 		m.clientIP = n.want(why, "request", "client_ip")
 	case *caddyhttp.MatchNot:
-		for _, set := range matcher.MatcherSets {
-			if err := m.matchers(n, caddyhttp.MatcherSets{set}); err != nil {
-				return err
-			}
-		}
+		return m.matchers(n, matcher.MatcherSets)
 	default:
 		return fmt.Errorf("no log has what %s reads: use matchers of methods, paths, hosts, headers, queries or addresses, or --recorded "+
 			"if the gateway has written key_hash", why)

@@ -45,11 +45,11 @@ func (p *Pace) Await() (waited time.Duration) {
 		return 0
 	}
 	began, known := time.Now(), p.request.ContentLength
-	size := Buffered
+	size := mostBuffered
 	if known > 0 {
 		size = int(min(int64(size), known+1)) // one more byte shows the end
 	}
-	for b.err == nil && len(b.buffered) < Buffered {
+	for b.err == nil && len(b.buffered) < mostBuffered {
 		if len(b.buffered) == cap(b.buffered) {
 			b.grow(size)
 		}

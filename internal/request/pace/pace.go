@@ -29,9 +29,9 @@ const (
 	chunk = 24 << 10
 )
 
-// Buffered is how many bytes of a body Await waits for before the request goes on, unless the body is
+// mostBuffered is how many bytes of a body Await waits for before the request goes on, unless the body is
 // shorter.
-const Buffered = 64 << 10
+const mostBuffered = 64 << 10
 
 // A Pace bounds how long the client of one request may keep it waiting.
 type Pace struct {

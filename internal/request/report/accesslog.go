@@ -37,9 +37,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 	s := (*response.State)(f)
 	if s.Refusal != nil {
 		return line.AddObject("rate_limit", zapcore.ObjectMarshalerFunc(func(field zapcore.ObjectEncoder) error {
-			if s.Exceeded != "" {
-				field.AddString("zone", s.Exceeded)
-			}
+			textField("zone", s.Exceeded).AddTo(field)
 			field.AddString("decision", OutcomeOfRefusal(s.Refusal))
 			field.AddString("source", s.Refusal.Reason)
 			keyHashField(s.KeyText(s.Exceeded)).AddTo(field)
@@ -62,9 +60,7 @@ type loggedResult struct {
 func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	r := l.Result
 	field.AddString("zone", r.Usage.Name)
-	if r.Decision.At > 0 {
-		field.AddInt64("at", int64(r.Decision.At))
-	}
+	fieldIf(r.Decision.At > 0, zap.Int64("at", int64(r.Decision.At))).AddTo(field)
 	decision := OutcomeOf(r)
 	if decision == api.Unavailable {
 		decision = api.Rejected // the line has the status
@@ -76,9 +72,7 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		about.AddTo(field)
 	}
 	field.AddString("source", r.Decision.Source.String())
-	if r.Waited > 0 {
-		field.AddDuration("waited", r.Waited)
-	}
+	fieldIf(r.Waited > 0, zap.Duration("waited", r.Waited)).AddTo(field)
 	if r.Failure == nil {
 		field.AddInt64("remaining", r.Remaining())
 	} else {

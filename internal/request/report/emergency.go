@@ -21,14 +21,11 @@ func (p *Process) EmergencyOn(e api.Emergency) {
 // EmergencyOff implements emergency.Observer.
 func (p *Process) EmergencyOff(e api.Emergency, why, by string) {
 	p.emergency.Store(false)
-	message, about := "emergency mode is off", []zap.Field{zap.String("limit", e.Limit)}
+	message := "emergency mode is off"
 	if why != "" {
 		message += ": " + why
 	}
-	if by != "" {
-		about = append(about, zap.String("by", by))
-	}
-	p.logger().Warn(message, about...)
+	p.logger().Warn(message, zap.String("limit", e.Limit), textField("by", by))
 	p.emitEmergency("off", e)
 }
 

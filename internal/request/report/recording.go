@@ -53,22 +53,15 @@ func (p *Process) LogDecision(r *decisionlog.Record) {
 		zap.String("remote_ip", r.RemoteIP), zap.String("client_ip", r.ClientIP), zap.String("method", r.Method),
 		zap.String("host", r.Host), zap.String("path", r.Path), statusField("status", r.Status), statusField("would_be", r.WouldBe),
 		costField(r.Cost), countField("limit", r.Limit), countField("remaining", r.Remaining), zap.String("node", r.Node),
-	}
-	if r.Wait != 0 {
-		fields = append(fields, zap.Duration("wait", time.Duration(r.Wait)))
-	}
-	if r.Waited != 0 {
-		fields = append(fields, zap.Duration("waited", time.Duration(r.Waited)))
+		fieldIf(r.Wait != 0, zap.Duration("wait", time.Duration(r.Wait))),
+		fieldIf(r.Waited != 0, zap.Duration("waited", time.Duration(r.Waited))),
 	}
 	line.Write(fields...)
 }
 
 // statusField returns a field for a status, none if the status is 0.
 func statusField(name string, status int) zap.Field {
-	if status == 0 {
-		return zap.Skip()
-	}
-	return zap.Int(name, status)
+	return fieldIf(status != 0, zap.Int(name, status))
 }
 
 // countField returns a field for a number of events, none if the number is unknown.

@@ -145,27 +145,23 @@ func (l *Requests) logDryRun(
 func (l *Requests) log(
 	r Request, message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field,
 ) {
-	fields := about
-	if status != 0 {
-		fields = append(fields, zap.Int("status", status))
-	}
-	fields = append(fields, r.fields(key)...)
+	fields := append(append(about, statusField("status", status)), r.fields(key)...)
 	if key != nil && l.settings.LogKey {
 		fields = append(fields, zap.String("key", key.Text(r.Request, r.Replacer)))
 	}
-	if suppressed > 0 {
-		fields = append(fields, zap.Uint64("suppressed", suppressed))
+	l.Info(message, append(fields, fieldIf(suppressed > 0, zap.Uint64("suppressed", suppressed)))...)
+}
+
+// fieldIf returns field if a condition holds, and else a field that the log leaves out.
+func fieldIf(condition bool, field zap.Field) zap.Field {
+	if !condition {
+		return zap.Skip()
 	}
-	l.Info(message, fields...)
+	return field
 }
 
 // costField returns a field for the cost of a request, none if the cost is 1.
-func costField(cost int64) zap.Field {
-	if cost <= 1 {
-		return zap.Skip()
-	}
-	return zap.Int64("cost", cost)
-}
+func costField(cost int64) zap.Field { return fieldIf(cost > 1, zap.Int64("cost", cost)) }
 
 // endpointField returns a field for the endpoint of a request, none for the rest of the zone.
 func endpointField(r *response.Result) zap.Field { return textField("endpoint", r.Counters.Endpoint) }
@@ -181,17 +177,8 @@ func keyHashField(text string) zap.Field {
 	return zap.String("key_hash", keytemplate.Hash(text))
 }
 
-func textField(name, text string) zap.Field {
-	if text == "" {
-		return zap.Skip()
-	}
-	return zap.String(name, text)
-}
+// textField returns a field for a text, none if the text is "".
+func textField(name, text string) zap.Field { return fieldIf(text != "", zap.String(name, text)) }
 
 // unknownTierField returns a field for a tier that a zone does not have, none if unknown is "".
-func unknownTierField(unknown string) zap.Field {
-	if unknown == "" {
-		return zap.Skip()
-	}
-	return zap.String("tier_unknown", shortened(unknown))
-}
+func unknownTierField(unknown string) zap.Field { return textField("tier_unknown", shortened(unknown)) }

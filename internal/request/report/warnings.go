@@ -18,12 +18,7 @@ func (z Zone) fields(about ...zap.Field) []zap.Field {
 }
 
 // PlaceField returns a field for a place in a Caddyfile, none if the place is unknown.
-func PlaceField(place string) zap.Field {
-	if place == "" {
-		return zap.Skip()
-	}
-	return zap.String("place", place)
-}
+func PlaceField(place string) zap.Field { return textField("place", place) }
 
 // WithoutAddress warns that clients of a zone have no address, which its key needs.
 func (l *Requests) WithoutAddress(z Zone, key string) {

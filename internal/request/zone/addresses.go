@@ -107,7 +107,7 @@ func (f *Addresses) Explain(r *http.Request, s *Snapshot) *api.DecidedBy {
 	if !ok || early {
 		return nil
 	}
-	return accessOf(netip.PrefixFrom(addr, addr.BitLen()), s.Version.Document.Access, time.Now(), []*Addresses{f})
+	return accessOfAddresses(netip.PrefixFrom(addr, addr.BitLen()), s.Version.Document.Access, time.Now(), f)
 }
 
 // countsAddresses reports whether the keys of z are the addresses of clients. missing is for the
@@ -120,25 +120,32 @@ func (z *Zone) countsAddresses(missing bool) bool {
 	return t != nil && slices.Equal(t.Placeholders(), []string{strings.Trim(clientIP, "{}")})
 }
 
-// accessOf returns what allows or denies all addresses of a range, before any zone: entries of the
-// rules, or lists of handlers. Denials come first.
-func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists []*Addresses) (by *api.DecidedBy) {
+// accessOfAddresses returns what allows or denies all addresses of a range, before any zone: entries of
+// the rules, or lists of handlers.
+func accessOfAddresses(
+	p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists ...*Addresses,
+) *api.DecidedBy {
+	isAbout := func(e *rules.AccessEntry) bool { return e.Address != "" && !e.Expired(now) && contains(e.Address, p) }
+	return accessOf(entries, isAbout, slices.ContainsFunc(lists, func(f *Addresses) bool { return f.deny.Covers(p) }),
+		slices.ContainsFunc(lists, func(f *Addresses) bool { return f.allow.Covers(p) }))
+}
+
+// accessOf returns what allows or denies a client: those entries of the rules that are about it, or the
+// configuration, which denies it, allows it, or both. Denials come first.
+func accessOf(
+	entries []*rules.AccessEntry, isAbout func(*rules.AccessEntry) bool, denied, allowed bool,
+) (by *api.DecidedBy) {
 	for _, e := range entries {
-		if e == nil || e.Address == "" || e.Expired(now) || by != nil && e.Action != rules.Deny {
-			continue
-		}
-		if contains(e.Address, p) {
+		if (by == nil || e.Action == rules.Deny) && isAbout(e) {
 			by = &api.DecidedBy{Action: e.Action, Source: api.FromRules, Entry: e.ID}
 		}
 	}
-	for _, f := range lists {
-		switch {
-		case by != nil && by.Action == rules.Deny:
-		case f.deny.Covers(p):
-			by = &api.DecidedBy{Action: rules.Deny, Source: api.FromConfiguration}
-		case by == nil && f.allow.Covers(p):
-			by = &api.DecidedBy{Action: rules.Allow, Source: api.FromConfiguration}
-		}
+	switch {
+	case by != nil && by.Action == rules.Deny:
+	case denied:
+		return &api.DecidedBy{Action: rules.Deny, Source: api.FromConfiguration}
+	case by == nil && allowed:
+		return &api.DecidedBy{Action: rules.Allow, Source: api.FromConfiguration}
 	}
 	return by
 }
@@ -166,7 +173,7 @@ type addressEntries struct {
 func newAddressEntries(entries []*rules.AccessEntry) (_ *addressEntries, left []error) {
 	t, texts := &addressEntries{access: make(map[netip.Prefix][]expiring[bool])}, []string(nil)
 	for _, e := range entries {
-		if e == nil || e.Address == "" {
+		if e.Address == "" {
 			continue
 		}
 		p, err := ipset.ParsePrefix(e.Address)

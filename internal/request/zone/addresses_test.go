@@ -132,7 +132,7 @@ func TestAccessOf(t *testing.T) {
 		return &rules.AccessEntry{Entry: rules.Entry{ID: id, ExpiresAt: end}, Action: action, Address: address}
 	}
 	entries := []*rules.AccessEntry{
-		nil, entry("over", rules.Deny, "198.51.100.0/24", &now), entry("net", rules.Allow, "192.0.2.0/24", nil),
+		entry("over", rules.Deny, "198.51.100.0/24", &now), entry("net", rules.Allow, "192.0.2.0/24", nil),
 		entry("one", rules.Deny, "192.0.2.7", nil), entry("six", rules.Deny, "2001:db8::1", nil),
 		entry("office", rules.Allow, "203.0.113.0/24", nil), {Action: rules.Deny, Key: &rules.Key{Zone: "z", Text: "192.0.2.1"}},
 	}
@@ -150,7 +150,7 @@ func TestAccessOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if by := accessOf(p, entries, now, []*Addresses{new(Addresses), &filter}); by != nil {
+		if by := accessOfAddresses(p, entries, now, new(Addresses), &filter); by != nil {
 			got = by.Action + " " + by.Entry
 		}
 		if got != want {

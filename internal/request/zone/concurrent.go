@@ -110,7 +110,7 @@ func (z *Zone) concurrentAt(rules *zoneRules, entries *keyEntries, now time.Time
 	*response.Policy, *expiring[keyOverride],
 ) {
 	if tier == withoutKey {
-		tier = z.tiers.ofUnknown()
+		tier = z.tiers.numbered("")
 	}
 	e := &rules.endpoints[place]
 	var policy *response.Policy
@@ -185,12 +185,4 @@ func (c *zoneRules) countsInRest(place, tier int) bool {
 	last := len(c.endpoints) - 1
 	at, rest := c.endpoints[place].concurrentRule(tier), c.endpoints[last].concurrentRule(tier)
 	return place != last && at != nil && rest != nil && at.ID == rest.ID
-}
-
-// ofUnknown returns the tier of keys whose tier is unknown.
-func (f *tierFinder) ofUnknown() int {
-	if f == nil {
-		return noTier
-	}
-	return f.fallback
 }

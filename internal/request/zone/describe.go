@@ -75,10 +75,7 @@ func (i *inspector) origins(e *endpointRules, place, tier int) []api.Origin {
 		if own := i.config.OnMissingLimit; e.withoutKey == nil || e.withoutKey.limit == *own {
 			return []api.Origin{{Limit: own.String(), Source: api.FromConfiguration, Place: "missing key"}}
 		}
-		tier = noTier // the endpoint has a lower limit, which stays
-		if i.zone.tiers != nil {
-			tier = i.zone.tiers.fallback
-		}
+		tier = i.zone.tiers.numbered("") // the endpoint has a lower limit, which stays
 	}
 	var configured *config.Endpoint
 	if e.route != nil {

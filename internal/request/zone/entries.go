@@ -35,19 +35,19 @@ func changesOf(d *rules.Document, now time.Time) map[string]*zoneChanges {
 		of(name).zone = z
 	}
 	for _, o := range d.Overrides {
-		if o != nil && !o.Expired(now) {
+		if !o.Expired(now) {
 			c := of(o.Zone)
 			c.overrides = append(c.overrides, o)
 		}
 	}
 	for _, t := range d.Tiers {
-		if t != nil && !t.Expired(now) {
+		if !t.Expired(now) {
 			c := of(t.Zone)
 			c.tiers = append(c.tiers, t)
 		}
 	}
 	for _, a := range d.Access {
-		if a != nil && a.Key != nil && !a.Expired(now) {
+		if a.Key != nil && !a.Expired(now) {
 			c := of(a.Zone)
 			c.access = append(c.access, a)
 		}

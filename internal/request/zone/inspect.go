@@ -94,21 +94,9 @@ func (i *inspector) access() *api.DecidedBy {
 }
 
 // accessByKey returns what allows or denies the key in its zone.
-func (i *inspector) accessByKey() (by *api.DecidedBy) {
-	for _, a := range i.snapshot.Version.Document.Access {
-		// Denials come first.
-		if (by == nil || a.Action == rules.Deny) && i.entries[&a.Entry] {
-			by = &api.DecidedBy{Action: a.Action, Source: api.FromRules, Entry: a.ID}
-		}
-	}
-	switch text := i.text(); {
-	case by != nil && by.Action == rules.Deny:
-	case i.zone.deny.Match(text):
-		return &api.DecidedBy{Action: rules.Deny, Source: api.FromConfiguration}
-	case by == nil && i.zone.allow.Match(text):
-		return &api.DecidedBy{Action: rules.Allow, Source: api.FromConfiguration}
-	}
-	return by
+func (i *inspector) accessByKey() *api.DecidedBy {
+	isAbout := func(e *rules.AccessEntry) bool { return i.entries[&e.Entry] }
+	return accessOf(i.snapshot.Version.Document.Access, isAbout, i.zone.deny.Match(i.text()), i.zone.allow.Match(i.text()))
 }
 
 // accessByAddress returns what allows or denies the client whose address is the key, before any zone.
@@ -121,7 +109,7 @@ func (i *inspector) accessByAddress() *api.DecidedBy {
 	for _, z := range i.snapshot.set.zonesCalled(i.zone.Name) {
 		lists = append(lists, z.addresses)
 	}
-	return accessOf(p, i.snapshot.Version.Document.Access, i.now, lists)
+	return accessOfAddresses(p, i.snapshot.Version.Document.Access, i.now, lists...)
 }
 
 // counts returns the limits and the counts of the key at a place of the zone, if it has a tier.

@@ -26,7 +26,7 @@ func (z *Zone) matches(r *Request, sets caddyhttp.MatcherSets) (bool, error) {
 	}
 	host, differs := keytemplate.PlainHost(r.HTTP.Host)
 	query, method := r.HTTP.URL.RawQuery, httpmethod.Of(r.HTTP)
-	if z.queries {
+	if z.reads&queryPart != 0 {
 		if strings.Count(query, "&")+strings.Count(query, ";") >= mostParameters {
 			return true, nil // Caddy does not read them, and others do
 		}
@@ -34,7 +34,7 @@ func (z *Zone) matches(r *Request, sets caddyhttp.MatcherSets) (bool, error) {
 		query, differs = plain, differs || mistaken
 	}
 	var original http.Header
-	if z.headers {
+	if z.reads&headerPart != 0 {
 		if lower := strings.ToLower(host); lower != r.HTTP.Host { // they may compare hosts as texts
 			host, differs = lower, true
 		}
@@ -55,39 +55,33 @@ func (z *Zone) matches(r *Request, sets caddyhttp.MatcherSets) (bool, error) {
 // mostParameters is how many parameters of a query net/url reads at most.
 const mostParameters = 10_000
 
-// readsQuery reports whether what a set of matchers decides may depend on the query. Of matchers
-// that it does not know it does.
-func readsQuery(set caddyhttp.MatcherSet) bool {
-	return slices.ContainsFunc(set, func(m any) bool {
-		switch m := m.(type) {
-		case *caddyhttp.MatchHeader, *caddyhttp.MatchHeaderRE, *caddyhttp.MatchProtocol:
-			return false
-		case *caddyhttp.MatchNot:
-			return slices.ContainsFunc(m.MatcherSets, readsQuery)
-		}
-		return !readsOthers(m)
-	})
-}
+// requestParts are parts of a request.
+type requestParts uint8
 
-// readsHeader is readsQuery for headers. The protocol of gRPC is in a header.
-func readsHeader(set caddyhttp.MatcherSet) bool {
-	return slices.ContainsFunc(set, func(m any) bool {
+const (
+	pathPart requestParts = 1 << iota
+	queryPart
+	headerPart
+)
+
+// partsRead returns the parts of a request on which sets of matchers may depend. An unknown matcher may
+// depend on each. The protocol of gRPC is in a header.
+func partsRead(sets ...caddyhttp.MatcherSet) (parts requestParts) {
+	for _, m := range slices.Concat(sets...) {
 		switch m := m.(type) {
+		case *caddyhttp.MatchHost, *caddyhttp.MatchMethod, *caddyhttp.MatchTLS, *caddyhttp.MatchRemoteIP,
+			*caddyhttp.MatchClientIP:
+		case *caddyhttp.MatchPath, *caddyhttp.MatchPathRE:
+			parts |= pathPart
 		case *caddyhttp.MatchQuery:
-			return false
+			parts |= queryPart
+		case *caddyhttp.MatchHeader, *caddyhttp.MatchHeaderRE, *caddyhttp.MatchProtocol:
+			parts |= headerPart
 		case *caddyhttp.MatchNot:
-			return slices.ContainsFunc(m.MatcherSets, readsHeader)
+			parts |= partsRead(m.MatcherSets...)
+		default:
+			return pathPart | queryPart | headerPart
 		}
-		return !readsOthers(m)
-	})
-}
-
-// readsOthers reports whether a matcher reads neither the query nor headers.
-func readsOthers(m any) bool {
-	switch m.(type) {
-	case *caddyhttp.MatchHost, *caddyhttp.MatchPath, *caddyhttp.MatchPathRE, *caddyhttp.MatchMethod, *caddyhttp.MatchTLS,
-		*caddyhttp.MatchRemoteIP, *caddyhttp.MatchClientIP:
-		return true
 	}
-	return false
+	return parts
 }

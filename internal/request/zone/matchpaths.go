@@ -34,7 +34,7 @@ func splitMatchers(set caddyhttp.MatcherSet) (split matcherSet) {
 		}
 	}
 	if len(rest) > 0 {
-		split.rest, split.readsPath = caddyhttp.MatcherSets{rest}, readsPath(rest)
+		split.rest, split.readsPath = caddyhttp.MatcherSets{rest}, partsRead(rest)&pathPart != 0
 	}
 	return split
 }

@@ -94,10 +94,7 @@ func (b *ruleBuilder) compileWithoutKey() error {
 // What e itself sets for keys of an unknown tier stays if it is lower than on_missing_limit. What
 // no limit of the zone applies to has none.
 func (b *ruleBuilder) ruleWithoutKey(e *config.Endpoint, compiled *endpointRules) (*rule, error) {
-	tier := noTier
-	if b.tiers != nil {
-		tier = b.tiers.fallback
-	}
+	tier := b.tiers.numbered("")
 	own := b.ownLimit(e, tier)
 	switch {
 	case b.withoutKey == nil, compiled.empty():

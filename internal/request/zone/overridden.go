@@ -28,24 +28,18 @@ func (s *Snapshot) Overridden(o *rules.Override) (all []api.OverriddenLimit) {
 		return nil
 	}
 	tiers := i.possibleTiers(by)
-	for place := range slices.Backward(inForce.endpoints) { // the rest of the zone comes first
-		if k.endpoint >= 0 && k.endpoint != place {
+	slots := slices.Collect(inForce.slotsOf(z, tiers))
+	// The rest of the zone comes first.
+	slices.SortStableFunc(slots, func(a, b *slot) int { return b.at.endpoint - a.at.endpoint })
+	for _, s := range slots {
+		if s.rule == nil || !s.own || k.endpoint >= 0 && k.endpoint != s.at.endpoint {
 			continue
 		}
-		for _, tier := range tiers {
-			at := placement{endpoint: place, tier: tier}
-			r := at.configured(inForce.endpoints)
-			if r == nil || inForce.countedAt(place, r) != place {
-				continue
-			}
-			l := api.OverriddenLimit{
-				Endpoint: inForce.endpoints[place].name(), Was: r.limit.String(), Limit: k.applyTo(r).limit.String(),
-			}
-			if len(tiers) > 1 {
-				l.Tier = z.tiers.name(tier)
-			}
-			all = append(all, l)
+		l := api.OverriddenLimit{Endpoint: s.endpoint, Was: s.rule.limit.String(), Limit: k.applyTo(s.rule).limit.String()}
+		if len(tiers) > 1 {
+			l.Tier = s.tier
 		}
+		all = append(all, l)
 	}
 	return all
 }

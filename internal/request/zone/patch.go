@@ -18,10 +18,7 @@ func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *
 	}
 	old, d := earlier.Version.Document, v.Document
 	p := rules.NewPatch(old, d)
-	removed, added := &rules.Document{}, &rules.Document{}
-	removed.Overrides, added.Overrides = rules.Replaced(old.Overrides, p.Overrides)
-	removed.Tiers, added.Tiers = rules.Replaced(old.Tiers, p.Tiers)
-	removed.Access, added.Access = rules.Replaced(old.Access, p.Access)
+	removed, added := p.Parts(old)
 	if d.Entries() == 0 || len(p.Zones) > 0 || removed.Entries()+added.Entries() > mostPatched {
 		return nil, nil, false
 	}

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-
 	"github.com/fleetlimit/fleetlimit/internal/text/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
@@ -17,13 +15,11 @@ type pathUse struct {
 	endpoints bool // by its endpoints
 }
 
-// usePaths finds out whether z tells paths apart, or queries or headers. A zone in the syntax of
+// usePaths finds out whether z tells paths apart, and what its matchers read. A zone in the syntax of
 // caddy-ratelimit matches paths as Caddy does, and no more.
 func (z *Zone) usePaths() {
-	z.paths = pathUse{
-		match:     !z.Legacy && slices.ContainsFunc(z.matchers, readsPath),
-		endpoints: len(z.configured.endpoints) > 1,
-	}
+	z.reads = partsRead(z.matchers...)
+	z.paths = pathUse{match: !z.Legacy && z.reads&pathPart != 0, endpoints: len(z.configured.endpoints) > 1}
 	if z.paths.match {
 		for _, set := range z.matchers {
 			z.matcherSets = append(z.matcherSets, splitMatchers(set))
@@ -33,23 +29,6 @@ func (z *Zone) usePaths() {
 		z.Warnings = append(z.Warnings, errors.New("on_path has no effect, because the zone tells no paths apart: use it with "+
 			"endpoints, or a path in match"))
 	}
-	z.queries = slices.ContainsFunc(z.matchers, readsQuery)
-	z.headers = slices.ContainsFunc(z.matchers, readsHeader)
-}
-
-// readsPath reports whether what a set of matchers decides may depend on the path. Of matchers that
-// it does not know it does.
-func readsPath(set caddyhttp.MatcherSet) bool {
-	return slices.ContainsFunc(set, func(m any) bool {
-		switch m := m.(type) {
-		case *caddyhttp.MatchHost, *caddyhttp.MatchMethod, *caddyhttp.MatchHeader, *caddyhttp.MatchHeaderRE, *caddyhttp.MatchQuery,
-			*caddyhttp.MatchProtocol, *caddyhttp.MatchTLS, *caddyhttp.MatchRemoteIP, *caddyhttp.MatchClientIP:
-			return false
-		case *caddyhttp.MatchNot:
-			return slices.ContainsFunc(m.MatcherSets, readsPath)
-		}
-		return true
-	})
 }
 
 // placesOf returns the indices of the endpoints that the request is at, of which the last of the

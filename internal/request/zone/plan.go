@@ -100,18 +100,10 @@ func (t limitText) String() string { return strings.TrimSpace(t.limit + " " + t.
 // limitTexts returns the limits of a zone in force, and those of requests at once.
 func (s *Snapshot) limitTexts(name string) map[limitPlace]limitText {
 	texts := make(map[limitPlace]limitText)
-	for _, e := range s.Zone(name).Limits {
-		for _, t := range e.Tiers {
-			p := limitPlace{endpoint: e.Endpoint, tier: t.Tier, missing: t.Missing}
-			texts[p] = limitText{t.Limit, t.Algorithm}
-		}
-	}
 	z, inForce := s.rulesOf(name)
 	for s := range inForce.slots(z) {
-		p := limitPlace{endpoint: s.endpoint, tier: s.tier, missing: s.missing}
-		if t, r := texts[p], s.rule; t != (limitText{}) && r != nil && r.Rule != nil {
-			t.how += enforcementText(r.Rule)
-			texts[p] = t
+		if s.own {
+			texts[limitPlace{endpoint: s.endpoint, tier: s.tier, missing: s.missing}] = s.rule.text()
 		}
 		if s.missing {
 			continue
@@ -124,15 +116,19 @@ func (s *Snapshot) limitTexts(name string) map[limitPlace]limitText {
 	return texts
 }
 
-// enforcementText returns what is not the default of how closely the limit of r is kept to.
-func enforcementText(r *limiter.Rule) (text string) {
-	if r.Strict {
-		text = " mode strict"
+// text returns the limit of r, with what is not the default of how closely it is kept to.
+func (r *rule) text() limitText {
+	if r == nil {
+		return limitText{limit: "unlimited"}
 	}
-	if r.OnOutage != limiter.OutageLocal {
-		text += " on_outage " + r.OnOutage.String()
+	how := algorithmText(r.compiled.Algorithm)
+	if r.Rule != nil && r.Strict {
+		how += " mode strict"
 	}
-	return text
+	if r.Rule != nil && r.OnOutage != limiter.OutageLocal {
+		how += " on_outage " + r.OnOutage.String()
+	}
+	return limitText{r.limit.String(), how}
 }
 
 // changedLimits returns the limits that differ, in a fixed order.
@@ -303,15 +299,4 @@ func (p *keyPlanner) ruleOf(k *usedKey) (likely *rule) {
 		}
 	}
 	return likely
-}
-
-// numbered returns the tier called name, or that of keys of an unknown tier.
-func (f *tierFinder) numbered(name string) int {
-	switch {
-	case f == nil:
-		return noTier
-	case name != "" && slices.Contains(f.names, name):
-		return slices.Index(f.names, name)
-	}
-	return f.fallback
 }

@@ -185,9 +185,8 @@ func placedLimits(z *rules.Zone) (limits []placedLimit) {
 	}
 	add("", z.Limit, z.Tiers)
 	for _, endpoint := range slices.Sorted(maps.Keys(z.Endpoints)) {
-		if e := z.Endpoints[endpoint]; e != nil {
-			add(endpoint, e.Limit, e.Tiers)
-		}
+		e := z.Endpoints[endpoint]
+		add(endpoint, e.Limit, e.Tiers)
 	}
 	return limits
 }

@@ -145,6 +145,17 @@ func (f *tierFinder) named(name string) (int, error) {
 	return tier, nil
 }
 
+// numbered returns the tier called name, or else that of keys whose tier is unknown.
+func (f *tierFinder) numbered(name string) int {
+	if f == nil {
+		return noTier
+	}
+	if tier := slices.Index(f.names, name); tier > noTier {
+		return tier
+	}
+	return f.fallback
+}
+
 // A foundTier is the tier of a request.
 type foundTier struct {
 	tier     int

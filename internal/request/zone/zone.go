@@ -34,8 +34,7 @@ type Zone struct {
 	matcherSets []matcherSet // the same, if they tell paths apart
 	paths       pathUse      // whether it tells paths apart
 	onOriginal  bool         // it does so by the path as the client has sent it
-	queries     bool         // whether a matcher may read the query
-	headers     bool         // the same of headers
+	reads       requestParts // by its matchers
 	Key         *keytemplate.Template
 	missing     missingKey
 
@@ -253,19 +252,19 @@ func (z *Zone) keyOptions(settings *config.Zone) (keytemplate.Options, error) {
 	if z.Legacy {
 		o.IPv6Prefix = 128
 	}
-	if p := settings.IPv4Prefix; p != nil {
-		if *p == 0 {
-			return o, config.ErrorIn("ipv4_prefix",
-				errors.New("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32"))
+	for _, p := range []struct {
+		family, most int
+		set, bits    *int
+	}{{4, 32, settings.IPv4Prefix, &o.IPv4Prefix}, {6, 128, settings.IPv6Prefix, &o.IPv6Prefix}} {
+		switch {
+		case p.set == nil:
+		case *p.set == 0:
+			name := fmt.Sprintf("ipv%d_prefix", p.family)
+			return o, config.ErrorIn(name, fmt.Errorf("%s is 0, so all IPv%d clients would share one count: use 1 to %d",
+				name, p.family, p.most))
+		default:
+			*p.bits, o.MaskAll = *p.set, true
 		}
-		o.IPv4Prefix, o.MaskAll = *p, true
-	}
-	if p := settings.IPv6Prefix; p != nil {
-		if *p == 0 {
-			return o, config.ErrorIn("ipv6_prefix",
-				errors.New("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128"))
-		}
-		o.IPv6Prefix, o.MaskAll = *p, true
 	}
 	return o, nil
 }

@@ -27,11 +27,11 @@ const maxLength = 4096
 // These errors are the reasons to refuse a path. No well-meaning client sends such a path: clients
 // remove dot segments themselves.
 var (
-	ErrDotSegment = errors.New("the path has a dot segment: use it without")
-	ErrBackslash  = errors.New("the path has a backslash: use a path without")
-	ErrControl    = errors.New("the path has a control character: use a path without")
-	ErrTooMany    = errors.New("the path has too many readings: use a shorter one, or fewer of %2f, ; and //")
-	ErrTooLong    = errors.New("the path has several readings and more than 4096 bytes: use a shorter one")
+	errDotSegment = errors.New("the path has a dot segment: use it without")
+	errBackslash  = errors.New("the path has a backslash: use a path without")
+	errControl    = errors.New("the path has a control character: use a path without")
+	errTooMany    = errors.New("the path has too many readings: use a shorter one, or fewer of %2f, ; and //")
+	errTooLong    = errors.New("the path has several readings and more than 4096 bytes: use a shorter one")
 )
 
 // A Path is a path with its readings. It is for one goroutine.
@@ -59,7 +59,7 @@ func Read(u *url.URL) (p Path, err error) {
 		return p, nil
 	}
 	if len(u.Path) > maxLength || len(u.RawPath) > maxLength {
-		return p, ErrTooLong
+		return p, errTooLong
 	}
 	p.tokens = tokenize(u.EscapedPath())
 	p.several, err = readings(bytes.ToLower(p.tokens))
@@ -104,9 +104,9 @@ func scan(path string) (f found) {
 		switch classes[path[i]] {
 		case 0:
 		case classControl:
-			f.refused = ErrControl
+			f.refused = errControl
 		case classBackslash:
-			f.refused = ErrBackslash
+			f.refused = errBackslash
 		case classPercent:
 			f.escape = true
 		case classEnd:
@@ -118,12 +118,12 @@ func scan(path string) (f found) {
 			if next := path[i+1]; next == '/' {
 				f.several = true
 			} else if next == '.' && dots(path[i+1:]) {
-				f.refused = ErrDotSegment
+				f.refused = errDotSegment
 			}
 		}
 	}
 	if strings.HasPrefix(path, ".") && dots(path) {
-		f.refused = ErrDotSegment
+		f.refused = errDotSegment
 	}
 	return f
 }

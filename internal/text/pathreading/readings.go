@@ -204,11 +204,11 @@ func readings(tokens []byte) (all []Reading, _ error) {
 			return at, double, nil
 		}
 		if room -= len(scratch); room < 0 || len(all) == Most {
-			return 0, double, ErrTooMany
+			return 0, double, errTooMany
 		}
 		r.path = string(scratch)
 		if r.merged = r.path; r.front >= script && scan(r.path).refused != nil {
-			return 0, double, ErrDotSegment
+			return 0, double, errDotSegment
 		}
 		all = append(all, r)
 		return len(all) - 1, double, nil
@@ -220,7 +220,7 @@ func readings(tokens []byte) (all []Reading, _ error) {
 			}
 			parts := splitParts(f.remove(tokens, slash))
 			if parts == nil {
-				return nil, ErrTooMany
+				return nil, errTooMany
 			}
 			for _, c := range cutsIn(parts) {
 				r := Reading{parts: parts, variant: variant{front: f, cut: c, slash: slash}}
