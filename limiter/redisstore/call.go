@@ -92,7 +92,7 @@ func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
 // giveBackCall returns the call that gives back what k was promised: see give_back.lua.
 func (s *Store) giveBackCall(now limiter.Instant, k *limiter.Take) *redisconn.Call {
 	b := s.newCall(k.Key, now, "give back")
-	b.add(k.Rule, k.Cost, int64(k.Decision.Turn))
+	b.add(k.Rule, k.Cost, string(appendNumber(appendNumber(nil, 7, int64(k.Decision.Turn)), 7, int64(k.Decision.At))))
 	return b.callOf(&giveBackScripts)
 }
 

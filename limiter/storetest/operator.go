@@ -20,6 +20,7 @@ func testOperator(t *testing.T, open opener) {
 				{"add quota", testAddQuota},
 				{"newest first", testAddQuotaNewestFirst},
 				{"reset", testReset},
+				{"promise after reset", testPromiseAfterReset},
 				{"concurrent", testConcurrentOperator},
 			} {
 				t.Run(test.name, func(t *testing.T) {

@@ -201,12 +201,14 @@ if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 the
 end
 left_1 = capacity_1 - missing_1
 local back_1 = 0
-if most_1 and missing_1 > capacity_1 and tonumber(ARGV[7 * 1 + 2]) > at_1 then
-  local events = accruesIn(tonumber(ARGV[7 * 1 + 2]) - at_1, at_1, fraction_1, parts_1, p_1, q_1)
-  if events >= missing_1 - capacity_1 then
-    back_1, missing_1 = 1, missing_1 - cost_1
-    local value, reset
-    do
+do
+  local turn, taken = struct.unpack('>I7I7', ARGV[7 * 1 + 2])
+  if taken >= (created or 0) and most_1 and missing_1 > capacity_1 and turn > at_1 then
+    local events = accruesIn(turn - at_1, at_1, fraction_1, parts_1, p_1, q_1)
+    if events >= missing_1 - capacity_1 then
+      back_1, missing_1 = 1, missing_1 - cost_1
+      local value, reset
+      do
   local us = math.ceil(missing_1 * q_1 / p_1)
   if missing_1 > 0 and not tonumber(ARGV[7 * 1]) then us = math.max(us, tonumber(string.match(ARGV[7 * 1], ':(%d+)$'))) end
   reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + us
@@ -228,13 +230,14 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
     value = value .. struct.pack(coarse and '>I1' or '>I2', 1 + math.max(0, math.min(units, most)))
   end
 end
-    if value then
+      if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
   last = math.max(last, reset)
 elseif stored[2] then
   redis.call('HDEL', KEYS[1], ARGV[3])
 end
 stored[2] = value
+    end
   end
 end
 if last > now then keep(KEYS[1], last) end
