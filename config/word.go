@@ -33,10 +33,7 @@ const OriginalPath = "original"
 
 // words are the values of the settings that have few. A setting that is left out has a default.
 var words = map[string][]string{
-	"algorithm": {
-		limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(), limiter.SlidingWindow.String(),
-		limiter.FixedWindow.String(),
-	},
+	"algorithm":        limiter.KindNames(),
 	"decisions":        {DecisionsToLog, DecisionsToPostgres},
 	"headers":          {"x", "draft", "all", "none"},
 	"log_rejections":   {LogFirst, LogAll, logNone},

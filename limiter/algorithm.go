@@ -35,6 +35,9 @@ var algorithms = [...]struct {
 	name       string
 	calculator calculator // nil for the log, which is a Count of its own
 
+	refills  bool // see Kind.Refills
+	promises bool // see Kind.Promises
+
 	// divisor returns the divisor in a fleet of nodes: a node gets, beyond its need, one in divisor of
 	// the events that are left. See LeaseRequest.Divisor.
 	divisor func(nodes int64) int64
@@ -44,7 +47,7 @@ var algorithms = [...]struct {
 	leaseSlot func(r *Rule) int64
 }{
 	TokenBucket: {
-		name: "token_bucket", calculator: bucketCalculator{},
+		name: "token_bucket", calculator: bucketCalculator{}, refills: true, promises: true,
 		divisor: func(nodes int64) int64 { return bucketDivisor * nodes }, leaseSlot: (*Rule).partSlot,
 	},
 	SlidingWindowLog: {
@@ -55,13 +58,20 @@ var algorithms = [...]struct {
 	FixedWindow:   {name: "fixed_window", calculator: fixedCalculator{}, divisor: divisorOfWindow},
 }
 
-// kindNames returns the names of all kinds.
-func kindNames() (names []string) {
+// KindNames returns the names of all kinds in configurations.
+func KindNames() (names []string) {
 	for _, a := range algorithms {
 		names = append(names, a.name)
 	}
 	return names
 }
+
+// Refills reports whether used events come back at a steady rate, and not when a window ends. Then a
+// limit may have a burst, which is the most events at once.
+func (k Kind) Refills() bool { return algorithms[k].refills }
+
+// Promises reports whether a count can promise a waiting take the instant of its turn: see [Promiser].
+func (k Kind) Promises() bool { return algorithms[k].promises }
 
 // String returns the name of k in configurations.
 func (k Kind) String() string {
@@ -73,10 +83,10 @@ func (k Kind) String() string {
 
 // ParseKind returns the kind with this name in configurations.
 func ParseKind(name string) (Kind, error) {
-	if k := slices.Index(kindNames(), name); k >= 0 {
+	if k := slices.Index(KindNames(), name); k >= 0 {
 		return Kind(k), nil
 	}
-	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames())
+	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, KindNames())
 }
 
 // CountBytes returns the most bytes that a count takes in memory if its limit allows the given number

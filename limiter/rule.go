@@ -76,7 +76,7 @@ func NewRule(r Rule) (*Rule, error) {
 	r.setDefaults()
 	r.window = int64(r.Limit.Window / time.Microsecond)
 	r.capacity = r.Limit.Events
-	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst > 0 {
+	if r.Algorithm.Kind.Refills() && r.Limit.Burst > 0 {
 		r.capacity = r.Limit.Burst
 	}
 	g := gcd(r.Limit.Events, r.window)
@@ -124,7 +124,7 @@ func (r *Rule) Capacity() int64 { return r.capacity }
 // bucket needs to fill, or the window. A sliding window counter may take up to one sub-window more,
 // because it does not know when in a sub-window events came.
 func (r *Rule) FillTime() time.Duration {
-	if r.Algorithm.Kind != TokenBucket {
+	if !r.Algorithm.Kind.Refills() {
 		return r.Limit.Window
 	}
 	return time.Duration(min(r.TimeFor(r.capacity), int64(Never)/1000)) * time.Microsecond
@@ -135,7 +135,7 @@ func (r *Rule) FillTime() time.Duration {
 // other algorithms, whose windows pass when they would have passed under the limit that they were
 // written under.
 func (r *Rule) FullAfter() time.Duration {
-	if r.Algorithm.Kind != TokenBucket {
+	if !r.Algorithm.Kind.Refills() {
 		return 0
 	}
 	return time.Duration(min(r.TimeFor(r.mostMissing), int64(Never)/1000)) * time.Microsecond

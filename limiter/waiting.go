@@ -31,7 +31,7 @@ type Promiser interface {
 
 // promisable returns how many events a bucket can promise, rounded up.
 func (r *Rule) promisable() int64 {
-	if r.MaxWait == 0 || r.Algorithm.Kind != TokenBucket {
+	if r.MaxWait == 0 || !r.Algorithm.Kind.Promises() {
 		return 0
 	}
 	return min(mulDivUp(r.MaxWait.Microseconds(), r.refill, r.per), maxConsumed-r.capacity)
@@ -41,7 +41,7 @@ func (r *Rule) promisable() int64 {
 // the time in which most events accrue, so that no more events wait at a time.
 func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
 	us := wait.Microseconds()
-	if r.Algorithm.Kind == TokenBucket {
+	if r.Algorithm.Kind.Refills() {
 		us = min(us, r.TimeFor(most))
 	}
 	return us
@@ -124,7 +124,7 @@ func (s State) PeekWaiting(r *Rule, now Instant, cost, wait int64) Decision {
 }
 
 func (s State) takeWaiting(r *Rule, now Instant, cost, wait int64, consume bool) (d Decision) {
-	if wait <= 0 || r.Algorithm.Kind != TokenBucket {
+	if wait <= 0 || !r.Algorithm.Kind.Promises() {
 		return s.take(r, now, cost, consume)
 	}
 	b := bucketIn(r, s)
@@ -137,7 +137,7 @@ func (s State) takeWaiting(r *Rule, now Instant, cost, wait int64, consume bool)
 // GiveBack gives back the cost events that a take was promised for the instant turn. It reports false
 // if they are lost: see [Promiser].
 func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
-	if r.Algorithm.Kind != TokenBucket {
+	if !r.Algorithm.Kind.Promises() {
 		return false
 	}
 	b := bucketIn(r, s)

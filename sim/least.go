@@ -34,7 +34,7 @@ func (l *leastLimits) add(r Request) {
 	switch {
 	case l.rule != nil:
 		at(&l.bursts, r.Key).add(now, r.Cost, l.rule)
-	case l.kind == limiter.TokenBucket:
+	case l.kind.Refills():
 		at(&l.buckets, r.Key).add(now, r.Cost, l.window)
 	case l.kind == limiter.FixedWindow:
 		at(&l.sums, r.Key).add(now, r.Cost, now-now%l.window)

@@ -91,12 +91,12 @@ func New(o Options) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{rule: rule, inForce: NewReplay(rule).withClients(o.Clients), clients: o.Clients, limitInForce: o.InForce}
-	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind == limiter.TokenBucket; s.leastBurst {
+	if s.leastBurst = o.Rule.Limit.Burst > 0 && o.Rule.Algorithm.Kind.Refills(); s.leastBurst {
 		s.least = leastBurstsOf(rule)
 	} else if least, ok := leastLimitsOf(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
 		s.least = least
 	}
-	if o.SuggestBurst && !s.leastBurst && o.Rule.Algorithm.Kind == limiter.TokenBucket {
+	if o.SuggestBurst && !s.leastBurst && o.Rule.Algorithm.Kind.Refills() {
 		s.suggested = leastBurstsOf(rule)
 	}
 	if o.Candidates == nil {

@@ -84,7 +84,7 @@ func (c countRef) take(k *limiter.Take, now limiter.Instant) {
 
 // bucketFor returns the count as a bucket that may promise k a turn, and reports whether it is one.
 func (c countRef) bucketFor(k *limiter.Take) (s limiter.State, ok bool) {
-	if k.Wait <= 0 || k.Rule.Algorithm.Kind != limiter.TokenBucket {
+	if k.Wait <= 0 || !k.Rule.Algorithm.Kind.Promises() {
 		return nil, false
 	}
 	if c.spilled == nil {

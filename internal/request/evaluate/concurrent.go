@@ -192,7 +192,7 @@ func (e *Evaluation) mayQueue(now time.Time, wait time.Duration) bool {
 			continue
 		}
 		until := k.Decision.RetryAt - k.Decision.At
-		if k.Rule.Algorithm.Kind == limiter.TokenBucket {
+		if k.Rule.Algorithm.Kind.Promises() {
 			until += limiter.Instant(k.Wait) // a bucket promises events up to Wait before it has them
 		}
 		if k.Decision.RetryAt == limiter.Never || until > limiter.Instant(wait.Microseconds()) {

@@ -143,7 +143,7 @@ func (e *Evaluation) untilRetry() (delay time.Duration) {
 			continue
 		}
 		until := int64(d.RetryAt - d.At)
-		if k.Rule.Algorithm.Kind == limiter.TokenBucket || d.RetryAt == limiter.Never || d.Source.WithoutStore() || until > k.Wait {
+		if k.Rule.Algorithm.Kind.Promises() || d.RetryAt == limiter.Never || d.Source.WithoutStore() || until > k.Wait {
 			return 0
 		}
 		delay = max(delay, time.Duration(until)*time.Microsecond)

@@ -49,7 +49,7 @@ func (r *rule) ifDiffers(other *rule) *rule {
 
 // withBurstFor returns l, without its burst if the algorithm has none.
 func withBurstFor(a limiter.Algorithm, l *config.Limit) *config.Limit {
-	if l.Burst == 0 || a.Kind == limiter.TokenBucket {
+	if l.Burst == 0 || a.Kind.Refills() {
 		return l
 	}
 	without := *l

@@ -72,7 +72,7 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 	if limit.Block || limit.Unlimited {
 		return nil, nil
 	}
-	if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
+	if limit.Burst > 0 && !base.Algorithm.Kind.Refills() {
 		return nil, config.ErrorIn("limit", fmt.Errorf("limit: %v %w", base.Algorithm.Kind, errNoBurst))
 	}
 	base.Limit = limit.Compile()

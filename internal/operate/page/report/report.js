@@ -16,7 +16,7 @@ function section(title, ...children) {
   document.getElementById("report").append(element("section", {}, element("h2", {}, title), ...children));
 }
 
-const bursts = report.limit.burst > 0 && report.limit.algorithm === "token_bucket";
+const bursts = report.limit.burst > 0;
 // Shares of keys go down to hundredths of a percent: the scale is linear up to 0.01 % and logarithmic
 // above.
 const shares = {
