@@ -138,8 +138,7 @@ func (f *fleet) decides(node int) bool {
 func (f *fleet) healthy() bool {
 	f.t.Helper()
 	for i, n := range f.nodes {
-		owed := n.Metric(fmt.Sprintf("caddy_rate_limit_debt_events{store=%q}", f.store())) +
-			n.Metric(fmt.Sprintf("caddy_rate_limit_outage_debt_events{store=%q}", f.store()))
+		owed := n.Metric(fmt.Sprintf("caddy_rate_limit_outage_debt_events{store=%q}", f.store()))
 		if owed > 0 || !f.decides(i) {
 			return false
 		}

@@ -45,6 +45,8 @@ func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
 	switch f.Status {
 	case http.StatusBadRequest:
 		code = "BAD_REQUEST"
+	case http.StatusRequestTimeout:
+		code = "REQUEST_TIMEOUT"
 	case http.StatusServiceUnavailable:
 		code = "OVERLOADED"
 	}
