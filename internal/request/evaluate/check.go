@@ -105,6 +105,7 @@ func (e *Evaluation) decideChecks() (now time.Time, failed, err error) {
 	}
 	switch {
 	case (e.awaited || e.now != e.arrived) && !e.blocked && !e.renew(now):
+		// The rules in force refuse or block the request now, which renew has decided.
 	case !e.countsByStatus || e.blocked || e.previews:
 		failed = cmp.Or(e.ask(e.checks, e.asking(e.blocked), now), failed)
 	default:

@@ -90,41 +90,16 @@ func (e *Evaluation) acquirePermits(now time.Time) (_ time.Time, failed error) {
 // decision, which is now unless the request has waited for its turn.
 func (e *Evaluation) acquirePermit(c *check, how asking, now time.Time) (_ time.Time, err error) {
 	var decision limiter.Decision
-	r, key, store := &c.result, c.take.Key, e.handler.Store
+	r, key := &c.result, c.take.Key
 	rule := r.Policy.Concurrent
 	held := heldPermit{rule: rule.ID, key: maphash.Bytes(chargeSeed, key), hold: c.hold}
-	share := e.shareKey(r, key)
 	switch how {
 	case previewing:
-		if share != nil {
-			decision, err = store.PreviewPermit(e.HTTP.Context(), now, r.Policy.Share().Concurrent, share)
-		}
-		if share != nil && err == nil && !decision.OK {
-			r.Policy = r.Policy.Share()
-			break
-		}
-		decision, err = store.PreviewPermit(e.HTTP.Context(), now, rule, key)
-		if left := e.leftOf(c.wait.most); err == nil && !decision.OK && e.mayQueue(now, left) {
-			decision.OK, decision.Turn = true, decision.At+limiter.Instant(left.Microseconds()) // at the latest
-		}
+		decision, err = e.previewPermit(c, now)
 	case peeking:
-		decision = store.PeekPermit(now, rule, key)
+		decision = e.handler.Store.PeekPermit(now, rule, key)
 	default:
-		if share != nil {
-			whole := r.Policy
-			r.Policy = whole.Share()
-			var shared concurrency.Permit
-			if shared, decision, now, err = e.acquireOrWait(r, share, c.wait.most, now); !decision.OK {
-				break
-			}
-			r.Policy, held.share = whole, &shared
-		}
-		var failed error
-		held.Permit, decision, now, failed = e.acquireOrWait(r, key, c.wait.most, now)
-		if err = cmp.Or(failed, err); !decision.OK && held.share != nil {
-			held.share.Release(now)
-		}
-		held.zone = r.Usage
+		decision, now, err = e.takePermit(c, &held, now)
 	}
 	r.DecideConcurrent(decision, err, e.now)
 	r.Waited = held.Waited()
@@ -135,6 +110,44 @@ func (e *Evaluation) acquirePermit(c *check, how asking, now time.Time) (_ time.
 		e.state.addPermit(held)
 	}
 	return now, err
+}
+
+// takePermit acquires the permit of a limit, after one of the share of the client's address. If the share
+// is used up, the result has the policy of the share. takePermit returns the instant of the decision, too.
+func (e *Evaluation) takePermit(c *check, held *heldPermit, now time.Time) (d limiter.Decision, _ time.Time, err error) {
+	r, key := &c.result, c.take.Key
+	if share := e.shareKey(r, key); share != nil {
+		whole := r.Policy
+		r.Policy = whole.Share()
+		var shared concurrency.Permit
+		if shared, d, now, err = e.acquireOrWait(r, share, c.wait.most, now); !d.OK {
+			return d, now, err
+		}
+		r.Policy, held.share = whole, &shared
+	}
+	var failed error
+	held.Permit, d, now, failed = e.acquireOrWait(r, key, c.wait.most, now)
+	if !d.OK && held.share != nil {
+		held.share.Release(now)
+	}
+	held.zone = r.Usage
+	return d, now, cmp.Or(failed, err)
+}
+
+// previewPermit returns what takePermit would decide, and acquires nothing.
+func (e *Evaluation) previewPermit(c *check, now time.Time) (d limiter.Decision, err error) {
+	r, key, ctx, store := &c.result, c.take.Key, e.HTTP.Context(), e.handler.Store
+	if share := e.shareKey(r, key); share != nil {
+		if d, err = store.PreviewPermit(ctx, now, r.Policy.Share().Concurrent, share); err == nil && !d.OK {
+			r.Policy = r.Policy.Share()
+			return d, nil
+		}
+	}
+	d, err = store.PreviewPermit(ctx, now, r.Policy.Concurrent, key)
+	if left := e.leftOf(c.wait.most); err == nil && !d.OK && e.mayQueue(now, left) {
+		d.OK, d.Turn = true, d.At+limiter.Instant(left.Microseconds()) // at the latest
+	}
+	return d, err
 }
 
 // acquireOrWait acquires a permit of a key. If there is none, the request waits for its turn, if it may.

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
@@ -86,7 +85,12 @@ func (e *Evaluation) leaveQueues() {
 
 // hasEntered reports whether the request counts among the requests that wait in a zone.
 func (e *Evaluation) hasEntered(z *usage.Zone) bool {
-	return slices.ContainsFunc(e.checks, func(c check) bool { return c.wait.entered && c.zone.Usage == z })
+	for i := range e.checks {
+		if c := &e.checks[i]; c.wait.entered && c.zone.Usage == z {
+			return true
+		}
+	}
+	return false
 }
 
 // countFull counts a denied request, once in each zone in which it did not wait because too many requests
