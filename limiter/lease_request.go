@@ -24,6 +24,9 @@ type LeaseRequest struct {
 	// are large far from the limit and vanish near it.
 	Want int64
 
+	// Soon says that takes come for Want at once, so that all that is left may be granted for it.
+	Soon bool
+
 	// Share is the share of the refill of a bucket that the node wants, in 1/Shares: see Rule.Parts.
 	// At most half of the refill that no part has is granted.
 	Share int64
@@ -148,6 +151,9 @@ const (
 // Divisor returns the part of what is left that is granted for Want: one in Divisor events. It
 // grows with the number of nodes, as each may hold as much when all traffic moves to another one.
 func (l *LeaseRequest) Divisor() int64 {
+	if l.Soon {
+		return 1
+	}
 	return min(algorithms[l.Rule.Algorithm.Kind].divisor(int64(max(1, l.Nodes))), maxDivisor)
 }
 
@@ -158,13 +164,12 @@ func divisorOfWindow(nodes int64) int64 { return max(windowDivisor, windowDiviso
 const maxJitter = 5_000
 
 // Denial returns the decision that denies takes which the reply does not serve; nil: there is none.
-// It is about a take of Need events.
+// It is about a take of Need events, or of one if Need is 0.
 func (l *LeaseRequest) Denial() *Decision {
 	switch {
-	case l.Need == 0:
 	case !l.Decision.OK:
 		return &l.Decision
-	case l.Unserved.At != 0 && !l.Unserved.OK:
+	case l.Need > 0 && l.Unserved.At != 0 && !l.Unserved.OK:
 		return &l.Unserved
 	}
 	return nil
