@@ -29,8 +29,8 @@ func (a account) meetsDenial(r *limiter.Rule, now instant, cost int64) bool {
 // The store has decided at an unknown instant between sent and now. Its retry instant is the latest
 // one that this allows, so that clients never ask too early. Under a strict rule there are no
 // leases, and the denial is repeated only as long as the store is certain to deny. Under others it
-// is repeated until jitter µs after the retry instant, see repeatDenial, and where takes are dense
-// for longer, see denialLasts. With a part of the bucket,
+// is repeated until jitter µs after the retry instant, see repeatDenial, and that of a busy key for
+// longer, see denialLasts. With a part of the bucket,
 // the node decides by itself for a while, until it has accrued enough or asks the store again.
 // Clients are told that instant if it is later than the store's.
 func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) {

@@ -50,8 +50,8 @@ func (a account) hasNews(r *limiter.Rule, now instant) bool {
 }
 
 // needsRefill reports whether a request should be sent in the background, before takes have to
-// wait: there is a debt, the lease is low, or it expires soon; or the store has denied, and takes are
-// dense.
+// wait: there is a debt, the lease is low, or it expires soon; or the store has denied, and the key is
+// busy.
 func (a account) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
 	case a.requesting:

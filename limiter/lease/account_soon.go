@@ -6,18 +6,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Where takes of a key come densely, a node asks the store for what they spend soon. So near the
-// limit too, a request serves many of them. Once the store has nothing left, the node denies takes
-// by itself, and asks in the background for what has come back.
+// A node asks the store for what the takes of a busy key spend soon. So near the limit too, a request
+// serves many of them. Once the store has nothing left, the node denies takes by itself, and asks in
+// the background for what has come back.
 const (
 	// Soon is the time in which soonTakes takes come, between these bounds in µs, and at most one
 	// in soonParts of the window: what a node holds is missed elsewhere.
 	soonTakes                 = 128
-	shortestSoon, longestSoon = 10_000, 100_000
+	shortestSoon, longestSoon = 20_000, 100_000
 	soonParts                 = 600
 
-	// Takes are dense if denseTakes of them come soon.
-	denseTakes = 8
+	// A key is busy if at least busyTakes of its takes come soon.
+	busyTakes = 8
 
 	// A denial is remembered for denialSoons times as long as soon is, if the denial before it has
 	// only just ended: so a key that was denied by chance is not denied for long.
@@ -25,12 +25,12 @@ const (
 )
 
 // soon returns how long soon is, in µs, and how many events takes of this cost probably spend in
-// it. Both are 0 if takes are not dense.
+// it. Both are 0 if the key is not busy.
 func (a account) soon(r *limiter.Rule, now instant, cost int64) (us, events int64) {
 	rate := float64(a.recent) * math.Exp(-float64(a.sinceRequest(now))/recentHorizon) / recentHorizon
 	span := max(shortestSoon, min(longestSoon, float64(soonTakes*cost)/rate))
 	span = min(span, float64(r.Limit.Window.Microseconds()/soonParts))
-	if events = int64(rate * span); events < denseTakes*cost || !r.Leases() {
+	if events = int64(rate * span); events < busyTakes*cost || !r.Leases() {
 		return 0, 0
 	}
 	return int64(span), events
@@ -70,7 +70,7 @@ func (a account) exhausted(r *limiter.Rule, now instant) bool {
 	return a.denied && now < a.rememberUntil && a.used >= r.Capacity()
 }
 
-// shouldRenewDenial reports whether a request should be sent in the background, as takes are dense
+// shouldRenewDenial reports whether a request should be sent in the background, as the key is busy
 // and the remembered denial soon ends.
 func (a account) shouldRenewDenial(r *limiter.Rule, now instant) bool {
 	if now < a.rememberUntil.plus(-longestSoon) {
