@@ -49,10 +49,12 @@ func (a account) wantSoon(r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 	}
 }
 
-// noteRepeated adds a take of cost events that the remembered denial denies to the recent demand.
-// It is newer than the rest of that, which the next request weighs as it were all of the same age.
+// noteRepeated adds a take of cost events that the remembered denial denies to the recent demand. The
+// next request weighs all of that by the age of the newest request: so newer takes count e^x times as
+// much before, here to the third power of x.
 func (a account) noteRepeated(now instant, cost int64) {
-	a.recent += float32(float64(cost) * math.Exp(float64(a.sinceRequest(now))/recentHorizon))
+	x := float32(a.sinceRequest(now)) / recentHorizon // 1 at most, as long as a denial is remembered
+	a.recent += float32(cost) * (1 + x*(1+x/2*(1+x/3)))
 }
 
 // denialLasts returns for how many µs at least the account is to remember a denial, when it has
