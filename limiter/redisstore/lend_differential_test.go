@@ -242,7 +242,7 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 		Share:       pick(h.history, 0, 1, h.Int64N(limiter.Shares), limiter.Shares),
 		Incarnation: pick(h.history, h.incarnation, h.incarnation, h.incarnation, h.incarnation+1, 0),
 	}
-	l.Nodes, l.Soon = pick(h.history, 0, 1, 10, 10_000), h.IntN(4) == 0
+	l.Nodes = pick(h.history, 0, 1, 10, 10_000)
 	for i := range l.Returns {
 		if h.IntN(3) == 0 {
 			l.Returns[i] = h.giveBack(a)
