@@ -24,6 +24,9 @@ type LeaseRequest struct {
 	// granted. So leases are large far from the limit and vanish near it.
 	Want int64
 
+	// Busy says that takes come for Want at once, so that all that is left may be granted for it.
+	Busy bool
+
 	// Share is the share of a bucket's refill that the node wants, in 1/Shares: see parts.go. At most
 	// half of the refill that no open part has is granted.
 	Share int64
@@ -153,6 +156,9 @@ const (
 // for Want. It grows with the number of nodes, because all nodes may hold leases when all traffic moves
 // to one of them.
 func (l *LeaseRequest) Divisor() int64 {
+	if l.Busy {
+		return 1
+	}
 	return min(algorithms[l.Rule.Algorithm.Kind].divisor(int64(max(1, l.Nodes))), maxDivisor)
 }
 
@@ -163,13 +169,12 @@ func divisorOfWindow(nodes int64) int64 { return max(windowDivisor, windowDiviso
 const maxJitter = 5_000
 
 // Denial returns the decision that denies the takes that the reply does not serve. It returns nil if
-// the reply denies none. The decision is about a take of Need events.
+// the reply denies none. The decision is about a take of Need events, or of one event if Need is 0.
 func (l *LeaseRequest) Denial() *Decision {
 	switch {
-	case l.Need == 0:
 	case !l.Decision.OK:
 		return &l.Decision
-	case l.Unserved.At != 0 && !l.Unserved.OK:
+	case l.Need > 0 && l.Unserved.At != 0 && !l.Unserved.OK:
 		return &l.Unserved
 	}
 	return nil

@@ -42,7 +42,7 @@ type hot struct {
 	// Demand, in events of takes.
 	taken  uint32  // since the newest request
 	demand float32 // before that, each weighed by its age
-	recent float32 // as demand, with a shorter memory: of a bucket
+	recent float32 // as demand, with a shorter memory, and with takes that the remembered denial denies
 
 	debt uint32 // events of an outage that the store is still to debit; at most limiter.MaxMore
 
@@ -81,7 +81,7 @@ func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 		a.switchLimit(r)
 	}
 	if a.denies(r, now, cost) {
-		a.repeatDenial(d, r, now, cost)
+		a.denyAgain(d, r, now, cost)
 		return true
 	}
 	left, spent := a.spend(r, now, cost)

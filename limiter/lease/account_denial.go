@@ -23,19 +23,21 @@ func (a account) meetsDenial(r *limiter.Rule, now instant, cost int64) bool {
 }
 
 // deny remembers the denial in the reply to a request that was sent at sent, until clearDenial. It
-// marks the node's first denial in a window as the breach: the store cannot, as it does not hear of
-// the denials that nodes repeat.
+// marks the node's first denial in a window as the breach, unless no take waits for it: the store
+// cannot, as it does not hear of the denials that nodes repeat.
 //
 // The store has decided at an unknown instant between sent and now. Its retry instant is the latest
 // one that this allows, so that clients never ask too early. Under a strict rule there are no
 // leases, and the denial is repeated only as long as the store is certain to deny. Under others it
-// is repeated until jitter µs after the retry instant, see repeatDenial. With a part of the bucket,
+// is repeated until jitter µs after the retry instant, see repeatDenial, and that of a busy key for
+// longer, see denialLasts. With a part of the bucket,
 // the node decides by itself for a while, until it has accrued enough or asks the store again.
 // Clients are told that instant if it is later than the store's.
 func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision
-	d.Breach = a.breaches(l.Rule, now)
-	a.denied, a.deniedCost = true, uint32(l.Need)
+	cost, before := max(1, l.Need), a.rememberUntil
+	d.Breach = l.Need > 0 && a.breaches(l.Rule, now)
+	a.denied, a.deniedCost = true, uint32(cost)
 	a.retryAt, a.rememberUntil = never, now.plus(maxDenialMemory)
 	if d.RetryAt == limiter.Never {
 		return
@@ -48,9 +50,10 @@ func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) 
 	} else {
 		a.rememberUntil = min(a.rememberUntil, a.retryAt.plus(jitter))
 	}
+	a.rememberUntil = max(a.rememberUntil, now.plus(a.denialLasts(l.Rule, now, before, cost)))
 	if a.share > 0 {
 		a.rememberUntil = now.plus(min(partDenialMemory, a.usableFor(1, now)))
-		a.retryAt = max(a.retryAt, min(a.rememberUntil, a.nextOfPart(l.Rule, now, l.Need)))
+		a.retryAt = max(a.retryAt, min(a.rememberUntil, a.nextOfPart(l.Rule, now, cost)))
 		d.RetryAt = d.At + limiter.Instant(max(1, a.retryAt-now))
 	}
 }
@@ -63,6 +66,14 @@ func (c *cold) breaches(r *limiter.Rule, now instant) bool {
 		c.breachAt = second
 	}
 	return first
+}
+
+// denyAgain denies a take of cost events, which meets the remembered denial. No take may have been
+// denied since the window began, if the store has denied in the background: so this is the breach.
+func (a account) denyAgain(d *limiter.Decision, r *limiter.Rule, now instant, cost int64) {
+	a.repeatDenial(d, r, now, cost)
+	d.Breach = a.breaches(r, now)
+	a.noteRepeated(now, cost)
 }
 
 // repeatDenial denies a take of cost events, which are as many as were denied or more. Clients are

@@ -11,6 +11,9 @@ import (
 func (a account) request(r *limiter.Rule, now instant, need, more int64, l *limiter.LeaseRequest) {
 	a.requestNeeds(r, now, need, more, l)
 	kindOf(r).fill(a, r, now, l)
+	if need > 0 {
+		a.wantBusy(r, now, l)
+	}
 }
 
 // requestNeeds fills in a request for the waiting takes alone, beside another one that is under
@@ -34,6 +37,9 @@ func (a account) requestRefill(r *limiter.Rule, now instant, roundTrip int64, l 
 	idle := a.hasPart() && a.partIsIdle(r, now)
 	a.request(r, now, 0, 0, l)
 	kindOf(r).refill(a, r, now, roundTrip, idle, l)
+	if !idle {
+		a.wantBusy(r, now, l)
+	}
 }
 
 // hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
@@ -44,15 +50,18 @@ func (a account) hasNews(r *limiter.Rule, now instant) bool {
 }
 
 // needsRefill reports whether a request should be sent in the background, before takes have to
-// wait: there is a debt, the lease is low, or it expires soon.
-func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
+// wait: there is a debt, the lease is low, or it expires soon; or the store has denied, and the key is
+// busy.
+func (a account) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
-	case h.requesting:
+	case a.requesting:
 		return false
-	case h.debt > 0:
+	case a.debt > 0:
 		return true
+	case a.exhausted(r, now):
+		return a.shouldRenewDenial(r, now)
 	}
-	return kindOf(r).isLow(h, r, now, roundTrip)
+	return kindOf(r).isLow(a.hot, r, now, roundTrip)
 }
 
 // demandHorizon is for how many lease times demand is remembered.
@@ -98,9 +107,11 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	a.accrue(r, now)
 	a.shown = min(a.shown, a.total(r, a.leased(r, now))+l.Served) // until the waiters are served
 	switch denial := l.Denial(); {
-	case l.Need == 0 || !a.appliesTo(r): // the limit has changed since the request
+	case !a.appliesTo(r): // the limit has changed since the request
 	case denial == nil:
-		a.clearDenial()
+		if l.Need > 0 {
+			a.clearDenial()
+		}
 	case !unreturned && l.Need <= math.MaxUint32:
 		denied := *l
 		denied.Decision = *denial

@@ -24,6 +24,7 @@
 //   - account_lease.go: leases of both kinds, in account_window.go and account_part.go
 //   - account_request.go: its lease requests, and what it learns from the replies
 //   - account_denial.go: the denial that it remembers
+//   - account_busy.go: what it asks for a key that gets far more takes than its limit admits
 //   - account_remaining.go: what clients are told
 //   - account_outage.go: the local bucket, which decides in an outage, and the debt: what it admitted
 //     then, and the lender is to hear of

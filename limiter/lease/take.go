@@ -187,12 +187,12 @@ func (s *Store) spendLease(t *takeState, now instant, onlyDenials bool) {
 
 // concludeLocked notes that the account a has decided t.
 func (t *takeState) concludeLocked(a account, now instant) {
-	if !t.Decision.OK {
+	if t.state = admitted; !t.Decision.OK {
 		t.state = denied
-		return
 	}
-	t.state = admitted
-	t.needsRefill = a.needsRefill(t.Rule, now, t.zone.store.roundTrip.Load())
+	if t.Decision.OK || a.exhausted(t.Rule, now) {
+		t.needsRefill = a.needsRefill(t.Rule, now, t.zone.store.roundTrip.Load())
+	}
 }
 
 // selectDeniedLast selects the take for the next round that the lender denied last, and reports

@@ -32,7 +32,7 @@ func (a account) takeWaiting(r *limiter.Rule, now instant, cost, wait int64, d *
 		if !a.deniesTurn(now, wait) {
 			return false
 		}
-		a.repeatDenial(d, r, now, cost)
+		a.denyAgain(d, r, now, cost)
 		d.RetryWaiting(wait)
 		return true
 	}

@@ -156,12 +156,13 @@ func (c *checker) answered(n *simNode, l *limiter.LeaseRequest) {
 		h.leases = slices.DeleteFunc(h.leases, func(l heldLease) bool { return l.expires < now-kept })
 		h.leases = append(h.leases, heldLease{l.Decision.At, l.Expires, l.Granted})
 	}
+	d := l.Denial()
+	if d != nil {
+		h.denials = slices.DeleteFunc(h.denials, func(d denial) bool { return d.at < now-partDenialMemory })
+		h.denials = append(h.denials, denial{l.Rule, now, max(1, l.Need), *d})
+	}
 	if l.Need > 0 {
-		d := l.Denial()
-		if h.denied = d != nil; h.denied {
-			h.denials = slices.DeleteFunc(h.denials, func(d denial) bool { return d.at < now-partDenialMemory })
-			h.denials = append(h.denials, denial{l.Rule, now, l.Need, *d})
-		}
+		h.denied = d != nil
 	}
 }
 

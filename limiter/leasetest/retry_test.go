@@ -68,7 +68,10 @@ func (s *simulation) testComeBack(t *testing.T) {
 	t.Helper()
 	exact := NewLedger(bucket)
 	lendOne(exact, 0, s.now(), limiter.LeaseRequest{Rule: s.rule, Need: s.rule.Capacity()})
-	s.decideAt(t, s.nodes[0], s.rule.Capacity())
+	s.mu.Lock()
+	all := limiter.LeaseRequest{Rule: s.rule, Key: []byte("0"), Need: s.rule.Capacity()}
+	lendOne(s.store.ledger(&all), s.store.incarnation, s.now(), all)
+	s.mu.Unlock()
 	longest, most, rng := limiter.Instant(0), 0, rand.New(rand.NewPCG(1, 5))
 	for range 100 {
 		n, denials := s.nodes[rng.IntN(len(s.nodes))], 0

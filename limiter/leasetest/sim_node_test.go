@@ -218,7 +218,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered
 		}
 		n.key(keyOf(l)).begun(c)
 		n.checker.sent(n, l)
-		l.Want *= n.greed
+		l.Want, l.Busy = l.Want*n.greed, l.Busy || n.greed > 1
 		if n.want > 0 {
 			l.Want, n.want = n.want, 0
 		}

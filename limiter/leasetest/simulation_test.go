@@ -49,7 +49,7 @@ type simulation struct {
 	alone  bool   // nodes request leases as if there were no others
 	attack bool   // takes come in strikes
 	order  *order // in which things happen at the same instant; nil: any
-	greed  int64  // nodes want this multiple of what they expect to spend
+	greed  int64  // nodes want this multiple of what they expect to spend, soon if it is above 1
 	steady bool   // a denial is remembered without jitter
 	lag    int64  // µs until nodes know of another node, at most
 	skew   int64  // µs by which their clocks are off, at most

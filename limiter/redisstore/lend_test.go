@@ -24,6 +24,11 @@ func TestLend(t *testing.T) {
 			if now := limiter.At(time.Now()); l.Expires <= l.Decision.At || l.Expires > now+10_000_000 {
 				t.Errorf("the lease expires at %d, want within 10 s of %d", l.Expires, now)
 			}
+			l = lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1, Want: 1000, Busy: true})
+			if l.Served != 1 || l.Granted != 298 || l.Decision.Remaining != 0 { // all that is left
+				t.Errorf("served %d, granted %d for a busy key, %d left, want 1, 298 and 0",
+					l.Served, l.Granted, l.Decision.Remaining)
+			}
 			if l = lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
 				t.Errorf("request above the limit = %+v, want a denial", l)
 			}
