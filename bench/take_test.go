@@ -200,7 +200,7 @@ func (plenty) Lend(requests []limiter.LeaseRequest, _ func(), answered func(erro
 	answered(nil)
 }
 
-func newRule(b *testing.B, zone limiter.Zone, kind limiter.Kind) *limiter.Rule {
+func newRule(b *testing.B, zone limiter.Counts, kind limiter.Kind) *limiter.Rule {
 	rule, err := limiter.NewRule(limiter.Rule{
 		ID:        1,
 		Zone:      zone,

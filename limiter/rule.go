@@ -16,7 +16,7 @@ type Rule struct {
 
 	// Zone is what the store returned when it opened the rule's zone. A store without local state
 	// needs none.
-	Zone Zone
+	Zone Counts
 
 	// MaxKeys bounds the keys in the zone. 0 means DefaultMaxKeys.
 	MaxKeys int

@@ -38,9 +38,9 @@ type Store interface {
 	Charge(ctx context.Context, now Instant, takes []Take) error
 }
 
-// A Zone is the handle of an open zone. A rule holds it. Only the store that returned it can use
-// it.
-type Zone interface {
+// Counts is the handle of the open counts of a zone. A rule holds it. Only the store that returned it can
+// use it.
+type Counts interface {
 	Name() string
 }
 

@@ -8,7 +8,7 @@ import (
 
 // A Copy is a store that keeps what another one has.
 type Copy interface {
-	Store
+	VersionStore
 
 	// Clear removes all versions.
 	Clear(ctx context.Context) error
@@ -125,7 +125,7 @@ func (v *Version) continues(older *Version) bool {
 
 // copyVersions gives to the versions that from has and to lacks, the newest first, so that the
 // newest one is in force at once. It returns how many these are. Another node may do the same.
-func copyVersions(ctx context.Context, to, from Store) (n int, err error) {
+func copyVersions(ctx context.Context, to, from VersionStore) (n int, err error) {
 	newest, err := to.Latest(ctx)
 	if err != nil {
 		return 0, err

@@ -1,7 +1,7 @@
 // Package rules is the model of what operators change while traffic runs: limits of zones,
 // overrides of keys, assignments of keys to tiers, access lists and emergency mode.
 //
-// All of it is one [Document]. Each change makes a new [Version] of it, which a [Store] keeps. A
+// All of it is one [Document]. Each change makes a new [Version] of it, which a [VersionStore] keeps. A
 // document holds texts as the Caddyfile spells them, such as "100/1m burst 20". The package knows
 // nothing of how limits are enforced.
 package rules
@@ -18,7 +18,7 @@ import (
 // A Document is the rules in force beside the configuration. The zero Document changes nothing.
 type Document struct {
 	// Zones replaces limits of the configuration, by the name of the zone.
-	Zones map[string]*Zone `json:"zones,omitempty"`
+	Zones map[string]*ZoneChange `json:"zones,omitempty"`
 
 	// Overrides replaces limits of single keys. They come before everything else.
 	Overrides []*Override `json:"overrides,omitempty"`
@@ -62,8 +62,8 @@ func (d *Document) Entries() int {
 	return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access)
 }
 
-// A Zone replaces limits of a zone of the configuration. What is empty stays as configured.
-type Zone struct {
+// A ZoneChange replaces limits of a zone of the configuration. What is empty stays as configured.
+type ZoneChange struct {
 	// Limit of keys without a tier.
 	Limit string `json:"limit,omitempty"`
 

@@ -153,7 +153,9 @@ func version(number int64) *Version {
 }
 
 // document has a text in it.
-func document(text string) *Document { return &Document{Zones: map[string]*Zone{"z": {Limit: text}}} }
+func document(text string) *Document {
+	return &Document{Zones: map[string]*ZoneChange{"z": {Limit: text}}}
+}
 
 // setLimit returns a change of the text.
 func setLimit(text string) Change {
@@ -164,7 +166,7 @@ func setLimit(text string) Change {
 }
 
 // watcher starts a watcher, which ends with the test, and waits until it is idle.
-func watcher(t *testing.T, store Store, options Options) *Watcher {
+func watcher(t *testing.T, store VersionStore, options Options) *Watcher {
 	w := NewWatcher(store, options)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {

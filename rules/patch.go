@@ -7,7 +7,7 @@ import (
 
 // A Patch leads from one document to another. It is small when they share most of what they have.
 type Patch struct {
-	Zones     map[string]*Zone          `json:"zones,omitempty"` // nil: removed
+	Zones     map[string]*ZoneChange    `json:"zones,omitempty"` // nil: removed
 	Overrides []Splice[*Override]       `json:"overrides,omitempty"`
 	Tiers     []Splice[*TierAssignment] `json:"tiers,omitempty"`
 	Access    []Splice[*AccessEntry]    `json:"access,omitempty"`
@@ -22,7 +22,7 @@ type EmergencyPatch struct {
 // NewPatch returns what leads from one document to another. What they share stays as it is.
 func NewPatch(from, to *Document) *Patch {
 	p := &Patch{
-		Zones:     make(map[string]*Zone),
+		Zones:     make(map[string]*ZoneChange),
 		Overrides: Splices(from.Overrides, to.Overrides),
 		Tiers:     Splices(from.Tiers, to.Tiers),
 		Access:    Splices(from.Access, to.Access),
@@ -46,8 +46,8 @@ func NewPatch(from, to *Document) *Patch {
 // Parts returns the parts of a document that p replaces, and those that come in their place.
 func (p *Patch) Parts(from *Document) (before, after *Document) {
 	before, after = &Document{Zones: maps.Clone(from.Zones)}, &Document{Zones: maps.Clone(p.Zones)}
-	maps.DeleteFunc(before.Zones, func(name string, _ *Zone) bool { _, is := p.Zones[name]; return !is })
-	maps.DeleteFunc(after.Zones, func(_ string, z *Zone) bool { return z == nil })
+	maps.DeleteFunc(before.Zones, func(name string, _ *ZoneChange) bool { _, is := p.Zones[name]; return !is })
+	maps.DeleteFunc(after.Zones, func(_ string, z *ZoneChange) bool { return z == nil })
 	before.Overrides, after.Overrides = replaced(from.Overrides, p.Overrides)
 	before.Tiers, after.Tiers = replaced(from.Tiers, p.Tiers)
 	before.Access, after.Access = replaced(from.Access, p.Access)
@@ -66,10 +66,10 @@ func (p *Patch) Entries() int {
 func (p *Patch) Apply(d *Document) (*Document, error) {
 	changed := &Document{Zones: d.Zones, Emergency: d.Emergency}
 	if len(p.Zones) > 0 {
-		changed.Zones = make(map[string]*Zone)
+		changed.Zones = make(map[string]*ZoneChange)
 		maps.Copy(changed.Zones, d.Zones)
 		maps.Copy(changed.Zones, p.Zones)
-		maps.DeleteFunc(changed.Zones, func(_ string, z *Zone) bool { return z == nil })
+		maps.DeleteFunc(changed.Zones, func(_ string, z *ZoneChange) bool { return z == nil })
 		if len(changed.Zones) == 0 {
 			changed.Zones = nil
 		}

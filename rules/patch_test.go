@@ -73,7 +73,7 @@ func TestPatchOfMembers(t *testing.T) {
 		"emergency":{"limit":"1/s"}}`)
 	to := from.Clone()
 	delete(to.Zones, "gone")
-	to.Zones["user"] = &Zone{Limit: "6/s"}
+	to.Zones["user"] = &ZoneChange{Limit: "6/s"}
 	to.Tiers, to.Emergency = nil, nil
 	to.Access = append(to.Access, &AccessEntry{Entry: Entry{ID: "y"}, Action: Allow, Address: "192.0.2.2"})
 	for _, way := range []struct {

@@ -20,7 +20,7 @@ type Schema interface {
 	// or its multiplier of the limits that it changes, is one that the zone can have. The zone and the
 	// endpoint exist, and changes, which may be nil, are the limits of the document for the zone. The
 	// function remembers its results, so overrides that differ only in their keys are quick.
-	Overrides(zone string, changes *Zone) func(*Override) error
+	Overrides(zone string, changes *ZoneChange) func(*Override) error
 
 	// EmergencyLimit returns an error unless text is a limit for each client address.
 	EmergencyLimit(text string) error

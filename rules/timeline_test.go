@@ -42,13 +42,13 @@ func aHistory(t *testing.T, w *Watcher) {
 		}
 		pass(time.Minute)
 	}
-	change("alice", "prices", func(d *Document) { d.Zones = map[string]*Zone{"user": {Limit: "50/1m"}, "b": {Limit: "1/1m"}} })
+	change("alice", "prices", func(d *Document) { d.Zones = map[string]*ZoneChange{"user": {Limit: "50/1m"}, "b": {Limit: "1/1m"}} })
 	change("bob", "launch", func(d *Document) {
 		d.Overrides = []*Override{{Entry: Entry{ID: "o", ExpiresAt: &hour, Reason: "launch"}, Key: k, Limit: "9/1m"}, {Entry: Entry{ID: "p"}, Key: other, Multiplier: 2}}
 	})
 	change("bob", "", nil)
 	change("carol", "flood", func(d *Document) {
-		d.Zones["user"] = &Zone{Limit: "60/1m"}
+		d.Zones["user"] = &ZoneChange{Limit: "60/1m"}
 		d.Tiers = []*TierAssignment{{Entry: Entry{ID: "t"}, Key: k, Tier: "pro"}}
 		d.Access = []*AccessEntry{{Entry: Entry{ID: "a"}, Action: Deny, Address: "192.0.2.0/24"}}
 	})
@@ -56,7 +56,7 @@ func aHistory(t *testing.T, w *Watcher) {
 		d.Tiers, d.Overrides[1] = nil, &Override{Entry: Entry{ID: "p"}, Key: other, Multiplier: 3}
 		d.Emergency = &Emergency{Limit: "10/1s", ExpiresAt: &hour}
 	})
-	change("dave", "not about the zone", func(d *Document) { d.Zones["b"] = &Zone{Limit: "2/1m"} })
+	change("dave", "not about the zone", func(d *Document) { d.Zones["b"] = &ZoneChange{Limit: "2/1m"} })
 }
 
 func TestTimeline(t *testing.T) {

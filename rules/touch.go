@@ -91,9 +91,9 @@ func (s *Subject) touches(v *Version, before, after *Document) (all []Touch) {
 	return all
 }
 
-func (s *Subject) zoneOf(d *Document) map[string]*Zone {
+func (s *Subject) zoneOf(d *Document) map[string]*ZoneChange {
 	if z := d.Zones[s.Zone]; z != nil {
-		return map[string]*Zone{s.Zone: z}
+		return map[string]*ZoneChange{s.Zone: z}
 	}
 	return nil
 }

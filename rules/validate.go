@@ -196,7 +196,7 @@ func (v *validator) findZone(path, name string) *knownZone {
 	return z
 }
 
-func (v *validator) zone(path, name string, z *Zone) {
+func (v *validator) zone(path, name string, z *ZoneChange) {
 	known := v.findZone(path, name)
 	if known == nil {
 		return

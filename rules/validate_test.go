@@ -32,7 +32,7 @@ func (testSchema) Limit(zone, endpoint, tier, text string) error {
 	return nil
 }
 
-func (s testSchema) Overrides(zone string, changes *Zone) func(*Override) error {
+func (s testSchema) Overrides(zone string, changes *ZoneChange) func(*Override) error {
 	return func(o *Override) error {
 		if o.Limit != "" {
 			return s.Limit(zone, o.Endpoint, "", o.Limit)

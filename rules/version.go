@@ -67,10 +67,10 @@ var (
 	ErrNotFound = errors.New("rules: no such version")
 )
 
-// A Store keeps versions: all, or the newest ones of them. What it acknowledges outlives crashes of
+// A VersionStore keeps versions: all, or the newest ones of them. What it acknowledges outlives crashes of
 // nodes. It is safe for concurrent use. Documents that it returns may be shared, and must not be
 // changed.
-type Store interface {
+type VersionStore interface {
 	// Name says what the store is, for logs and metrics: "storage", "redis", "postgres".
 	Name() string
 

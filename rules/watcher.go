@@ -82,7 +82,7 @@ type Transition struct {
 // history, but is not in force. What somebody has made anew in an empty store has another lineage,
 // and all nodes follow it, whatever numbers they know.
 type Watcher struct {
-	store   Store
+	store   VersionStore
 	options Options
 	latest  atomic.Pointer[Version]
 	failed  atomic.Int64            // polls
@@ -108,7 +108,7 @@ type Watcher struct {
 
 // NewWatcher returns a watcher of store, which it closes at the end. Until the store has answered,
 // the zero Version is in force.
-func NewWatcher(store Store, options Options) *Watcher {
+func NewWatcher(store VersionStore, options Options) *Watcher {
 	options.Poll = cmp.Or(options.Poll, defaultPoll)
 	w := &Watcher{
 		store: store, options: options,
@@ -135,7 +135,7 @@ func (w *Watcher) Latest() *Version { return w.latest.Load() }
 func (w *Watcher) Loaded() <-chan struct{} { return w.loaded }
 
 // Store returns the store that is watched, to read older versions.
-func (w *Watcher) Store() Store { return w.store }
+func (w *Watcher) Store() VersionStore { return w.store }
 
 // Version returns a version: that in force, or one of the store, whose error it returns. Version 0 has
 // no rules.

@@ -16,7 +16,7 @@ type Agreement struct {
 const minute = 60_000_000 // µs
 
 // add compares the decision ok of the zone with what r says.
-func (a *Agreement) add(r Request, ok bool) {
+func (a *Agreement) add(r Arrival, ok bool) {
 	if r.Said == Unsaid {
 		return
 	}

@@ -31,10 +31,10 @@ func TestSuggestedBurst(t *testing.T) {
 		}
 		for i := range limiter.Instant(5) {
 			for range tc.n {
-				s.Add(Request{At: (1 + 120*i) * 1_000_000, Key: 0, Cost: 1})
+				s.Add(Arrival{At: (1 + 120*i) * 1_000_000, Key: 0, Cost: 1})
 			}
 			for range 2 * tc.n { // the key that needs most may be rejected
-				s.Add(Request{At: (1 + 120*i) * 1_000_000, Key: 1, Cost: 1})
+				s.Add(Arrival{At: (1 + 120*i) * 1_000_000, Key: 1, Cost: 1})
 			}
 		}
 		got := int64(0)

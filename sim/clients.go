@@ -64,7 +64,7 @@ const maxWaiting = 1 << 20
 
 // again has a rejected request sent again later, or gives it up. tries is how often it was sent again
 // before.
-func (c *reacting) again(r Request, tries int, d *limiter.Decision) {
+func (c *reacting) again(r Arrival, tries int, d *limiter.Decision) {
 	switch {
 	case c.clients == RetryAfterClients && tries < maxRetries && d.RetryAt != limiter.Never:
 		const second = 1_000_000
@@ -87,7 +87,7 @@ func (c *reacting) again(r Request, tries int, d *limiter.Decision) {
 
 // react decides r, after the requests that clients send again before it. It calls seen for each
 // decision.
-func (p *Replay) react(r Request, seen func(Request, limiter.Decision)) {
+func (p *Replay) react(r Arrival, seen func(Arrival, limiter.Decision)) {
 	if p.clients == nil {
 		seen(r, p.Take(r))
 		return
@@ -101,7 +101,7 @@ func (p *Replay) react(r Request, seen func(Request, limiter.Decision)) {
 }
 
 // sendAgain decides the requests that clients send again up to an instant.
-func (p *Replay) sendAgain(until limiter.Instant, seen func(Request, limiter.Decision)) {
+func (p *Replay) sendAgain(until limiter.Instant, seen func(Arrival, limiter.Decision)) {
 	if p.clients == nil {
 		return
 	}

@@ -28,7 +28,7 @@ func TestClients(t *testing.T) {
 		{RetryAfterClients, 14, Retries{Sent: 40, Served: 10, GaveUp: 2, Most: 12}, 42, 50 * time.Second},
 		{HammeringClients, 3, Retries{Sent: 20, GaveUp: 1, Most: 1}, 21, 2 * time.Second},
 	} {
-		requests := slices.Repeat([]Request{{At: at, Cost: 1}}, test.requests)
+		requests := slices.Repeat([]Arrival{{At: at, Cost: 1}}, test.requests)
 		report := study(t, Options{Rule: rule, Candidates: []limiter.Limit{{Events: 1, Window: time.Hour}}, Clients: test.clients}, requests)
 		got := report.Studied()
 		if got.RequestsRejected != test.rejected || test.clients == OpenClients != (got.Retries == nil) || got.Retries != nil && *got.Retries != test.want {

@@ -40,7 +40,7 @@ func newComparison(l limiter.Limit, algorithms []limiter.Algorithm) (comparison,
 	return c, nil
 }
 
-func (c *comparison) take(r Request) {
+func (c *comparison) take(r Arrival) {
 	if c.exact == nil {
 		return
 	}

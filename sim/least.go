@@ -29,7 +29,7 @@ func leastBurstsOf(r *limiter.Rule) *leastLimits {
 }
 
 // add adds the next request.
-func (l *leastLimits) add(r Request) {
+func (l *leastLimits) add(r Arrival) {
 	now := int64(r.At)
 	switch {
 	case l.rule != nil:

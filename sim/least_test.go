@@ -10,9 +10,9 @@ import (
 
 // randomTrace returns requests of one key: bursts, pauses, requests at a steady rate, and requests at
 // one instant.
-func randomTrace(rng *rand.Rand, cost int64) []Request {
+func randomTrace(rng *rand.Rand, cost int64) []Arrival {
 	now := limiter.Instant(1_700_000_000_000_000 + rng.Int64N(60_000_000))
-	requests := make([]Request, 1+rng.IntN(80))
+	requests := make([]Arrival, 1+rng.IntN(80))
 	gap := 1 + rng.Int64N(3_000_000)
 	for i := range requests {
 		switch rng.IntN(12) {
@@ -24,13 +24,13 @@ func randomTrace(rng *rand.Rand, cost int64) []Request {
 		default:
 			now += limiter.Instant(rng.Int64N(gap))
 		}
-		requests[i] = Request{At: now, Cost: 1 + rng.Int64N(cost)}
+		requests[i] = Arrival{At: now, Cost: 1 + rng.Int64N(cost)}
 	}
 	return requests
 }
 
 // admitsAll reports whether a limit admits all requests.
-func admitsAll(t *testing.T, kind limiter.Kind, events int64, window time.Duration, requests []Request) bool {
+func admitsAll(t *testing.T, kind limiter.Kind, events int64, window time.Duration, requests []Arrival) bool {
 	t.Helper()
 	rule, err := limiter.NewRule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: kind}, Limit: limiter.Limit{Events: events, Window: window},

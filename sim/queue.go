@@ -11,7 +11,7 @@ type RequestQueue[More any] struct {
 }
 
 type queued[More any] struct {
-	Request
+	Arrival
 	more  More
 	order int64
 }
@@ -27,7 +27,7 @@ func (q *RequestQueue[More]) Len() int { return len(q.heap) }
 func (q *RequestQueue[More]) First() limiter.Instant { return q.heap[0].At }
 
 // Push adds a request.
-func (q *RequestQueue[More]) Push(r Request, more More) {
+func (q *RequestQueue[More]) Push(r Arrival, more More) {
 	q.heap = append(q.heap, queued[More]{r, more, q.came})
 	q.came++
 	all := q.heap
@@ -42,7 +42,7 @@ func (q *RequestQueue[More]) Push(r Request, more More) {
 }
 
 // Pop removes and returns the first request. q must not be empty.
-func (q *RequestQueue[More]) Pop() (Request, More) {
+func (q *RequestQueue[More]) Pop() (Arrival, More) {
 	all, last := q.heap, len(q.heap)-1
 	first := all[0]
 	all[0] = all[last]
@@ -50,13 +50,13 @@ func (q *RequestQueue[More]) Pop() (Request, More) {
 	for i := 0; ; {
 		next := 2*i + 1
 		if next >= last {
-			return first.Request, first.more
+			return first.Arrival, first.more
 		}
 		if next+1 < last && all[next+1].before(&all[next]) {
 			next++
 		}
 		if !all[next].before(&all[i]) {
-			return first.Request, first.more
+			return first.Arrival, first.more
 		}
 		all[i], all[next] = all[next], all[i]
 		i = next

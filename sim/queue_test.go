@@ -13,7 +13,7 @@ func TestRequestQueue(t *testing.T) {
 	var q RequestQueue[int64]
 	var want []int64
 	for i := range int64(200) {
-		q.Push(Request{At: limiter.Instant(i * 7919 % 50)}, i)
+		q.Push(Arrival{At: limiter.Instant(i * 7919 % 50)}, i)
 		want = append(want, i*7919%50*1000+i)
 	}
 	slices.Sort(want)

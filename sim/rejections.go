@@ -34,7 +34,7 @@ type keyRejections struct {
 	longest            int64           // KeyOutcome.Longest, in µs
 }
 
-func (k *rejections) add(r Request, ok bool) {
+func (k *rejections) add(r Arrival, ok bool) {
 	key := at(&k.keys, r.Key)
 	key.requests++
 	if ok {

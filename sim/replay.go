@@ -33,7 +33,7 @@ func (p *Replay) withClients(c Clients) *Replay {
 
 // Take decides the next request. As in the gateway, a cost above what can be taken at once counts as
 // that.
-func (p *Replay) Take(r Request) limiter.Decision {
+func (p *Replay) Take(r Arrival) limiter.Decision {
 	cost := min(r.Cost, p.rule.Capacity())
 	var d limiter.Decision
 	if size := p.rule.Algorithm.StateSize(); size > 0 {

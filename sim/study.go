@@ -67,7 +67,7 @@ type Study struct {
 	rule    *limiter.Rule
 	first   limiter.Instant
 	last    limiter.Instant
-	pending []Request // requests that are not decided yet
+	pending []Arrival // requests that are not decided yet
 
 	requests int64
 
@@ -136,7 +136,7 @@ func compareRates(a, b limiter.Limit) int {
 const batch = 4096
 
 // Add adds the next request. Requests must come in the order of their instants.
-func (s *Study) Add(r Request) {
+func (s *Study) Add(r Arrival) {
 	if r.At < s.last {
 		panic(fmt.Sprintf("sim: a request of %v after one of %v", r.At.Time(), s.last.Time()))
 	}
@@ -151,12 +151,12 @@ func (s *Study) Add(r Request) {
 }
 
 // decided counts a decision of the limit under study.
-func (s *Study) decided(r Request, d limiter.Decision) {
+func (s *Study) decided(r Arrival, d limiter.Decision) {
 	s.rejections.add(r, d.OK)
 	s.times.add(r.At, d.OK)
 }
 
-func ignored(Request, limiter.Decision) {}
+func ignored(Arrival, limiter.Decision) {}
 
 // end decides the requests that are left: those in pending, and those that clients send after the
 // trace.

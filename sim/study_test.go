@@ -11,19 +11,19 @@ import (
 )
 
 // requestsOfKeys returns requests of several keys, in the order of their arrival.
-func requestsOfKeys(rng *rand.Rand, keys int) []Request {
-	var all []Request
+func requestsOfKeys(rng *rand.Rand, keys int) []Arrival {
+	var all []Arrival
 	for k := range keys {
 		for _, r := range randomTrace(rng, 1) {
 			r.Key = Key(k)
 			all = append(all, r)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Request) int { return int(a.At - b.At) })
+	slices.SortStableFunc(all, func(a, b Arrival) int { return int(a.At - b.At) })
 	return all
 }
 
-func study(t *testing.T, o Options, requests []Request) *Report {
+func study(t *testing.T, o Options, requests []Arrival) *Report {
 	t.Helper()
 	s, err := New(o)
 	if err != nil {
@@ -76,9 +76,9 @@ func TestCurve(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	var requests []Request
+	var requests []Arrival
 	add := func(after time.Duration, k Key) {
-		requests = append(requests, Request{At: limiter.At(begin.Add(after)), Key: k, Cost: 1})
+		requests = append(requests, Arrival{At: limiter.At(begin.Add(after)), Key: k, Cost: 1})
 	}
 	add(0, 0)
 	add(0, 0)
@@ -114,12 +114,12 @@ func TestReport(t *testing.T) {
 
 // TestBucketExcess checks the worst window of an algorithm that admits more than an exact log.
 func TestBucketExcess(t *testing.T) {
-	var requests []Request
+	var requests []Arrival
 	for i := range 20 {
-		requests = append(requests, Request{At: limiter.Instant(59_999_000 + i*100), Cost: 1})
-		requests = append(requests, Request{At: limiter.Instant(60_000_000 + i*100), Cost: 1})
+		requests = append(requests, Arrival{At: limiter.Instant(59_999_000 + i*100), Cost: 1})
+		requests = append(requests, Arrival{At: limiter.Instant(60_000_000 + i*100), Cost: 1})
 	}
-	slices.SortFunc(requests, func(a, b Request) int { return int(a.At - b.At) })
+	slices.SortFunc(requests, func(a, b Arrival) int { return int(a.At - b.At) })
 	report := study(t, Options{
 		Rule:       limiter.Rule{Limit: limiter.Limit{Events: 10, Window: time.Minute}},
 		Algorithms: []limiter.Algorithm{{Kind: limiter.FixedWindow}},

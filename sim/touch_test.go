@@ -10,7 +10,7 @@ import (
 )
 
 // bruteForce returns the number of keys that a limit rejects, by a replay of that limit.
-func bruteForce(t *testing.T, rule limiter.Rule, requests []Request) int {
+func bruteForce(t *testing.T, rule limiter.Rule, requests []Arrival) int {
 	t.Helper()
 	r, err := limiter.NewRule(rule)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestKeyCurve(t *testing.T) {
 	}
 }
 
-func keysOf(requests []Request) func(func(Key) bool) {
+func keysOf(requests []Arrival) func(func(Key) bool) {
 	return func(yield func(Key) bool) {
 		for _, r := range requests {
 			if !yield(r.Key) {
@@ -106,9 +106,9 @@ func TestLeastFor(t *testing.T) {
 
 // The least limits of a sliding window are not known, only the outcomes of the limits that were tried.
 func TestFewKeysOfTriedLimits(t *testing.T) {
-	var requests []Request
+	var requests []Arrival
 	for i := range limiter.Instant(300) {
-		requests = append(requests, Request{At: 1_000_000 + i, Key: Key(min(i%100, 1)), Cost: 1})
+		requests = append(requests, Arrival{At: 1_000_000 + i, Key: Key(min(i%100, 1)), Cost: 1})
 	}
 	sliding := limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 1}
 	rule := limiter.Rule{Algorithm: sliding, Limit: limiter.Limit{Events: 5, Window: time.Minute}}

@@ -2,11 +2,11 @@ package sim
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A Request is one request of a trace.
-type Request struct {
+// An Arrival is one request of a trace.
+type Arrival struct {
 	At   limiter.Instant // the instant at which the request arrived
 	Key  Key
-	Rule uint16 // index of its limit in a [Zone]; 0 if there is one limit
+	Rule uint16 // index of its limit in a [Decider]; 0 if there is one limit
 	Said Decision
 	Cost int64 // events, at least 1
 }

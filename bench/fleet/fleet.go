@@ -26,7 +26,7 @@ type fleet struct {
 type node struct {
 	client *redisconn.Client
 	store  *lease.Store
-	zone   *lease.Zone
+	zone   *lease.Accounts
 	rules  sync.Map // by *limiter.Rule: a copy of the rule in the zone
 }
 

@@ -23,9 +23,9 @@ const accuracyEnd = 30 * minute
 
 // around returns requests of 20 keys. Each key has half to twice the limit on average. Requests come
 // independently of each other, or in bursts of up to half of the limit.
-func around(bursts bool) []sim.Request {
+func around(bursts bool) []sim.Arrival {
 	rng := rand.New(rand.NewPCG(3, 4))
-	var all []sim.Request
+	var all []sim.Arrival
 	for key := range sim.Key(20) {
 		rate := float64(limit.Events) * (0.5 + 1.5*rng.Float64()) / float64(minute)
 		for at := 0.0; ; {
@@ -37,11 +37,11 @@ func around(bursts bool) []sim.Request {
 				break
 			}
 			for range together {
-				all = append(all, sim.Request{At: start + limiter.Instant(at), Key: key, Cost: 1})
+				all = append(all, sim.Arrival{At: start + limiter.Instant(at), Key: key, Cost: 1})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b sim.Request) int { return int(a.At - b.At) })
+	slices.SortStableFunc(all, func(a, b sim.Arrival) int { return int(a.At - b.At) })
 	return all
 }
 
@@ -53,7 +53,7 @@ type accuracy struct {
 	windows  []sim.Algorithm
 }
 
-func measureAccuracy(requests []sim.Request) accuracy {
+func measureAccuracy(requests []sim.Arrival) accuracy {
 	algorithms := []limiter.Algorithm{exactLog}
 	for n := 1; n <= mostParts; n++ {
 		algorithms = append(algorithms, counter(n))

@@ -69,7 +69,7 @@ func (m *figures) read(log string, s *sim.Study) (seconds float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	add := func(sim.Request) {}
+	add := func(sim.Arrival) {}
 	if s != nil {
 		add = s.Add
 	}

@@ -2,11 +2,11 @@ package api
 
 // A Zones lists the zones of the running configuration.
 type Zones struct {
-	Zones []Zone `json:"zones"`
+	Zones []ZoneLimits `json:"zones"`
 }
 
-// A Zone describes a zone of the running configuration, with what the rules change of it.
-type Zone struct {
+// ZoneLimits describe a zone of the running configuration, with what the rules change of it.
+type ZoneLimits struct {
 	Name    string           `json:"name"`
 	Key     string           `json:"key,omitempty"`
 	DryRun  string           `json:"dry_run,omitempty"`

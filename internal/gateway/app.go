@@ -42,7 +42,7 @@ var reports = report.NewProcess(func() *report.Log {
 }, limitsInForce)
 
 // limitsInForce returns the limits of the newest app, nil before an app has rules.
-func limitsInForce() []usage.Limit {
+func limitsInForce() []usage.LimitInForce {
 	if a := newestApp(); a != nil {
 		if rules := a.inForce.Load(); rules != nil {
 			return rules.Limits()

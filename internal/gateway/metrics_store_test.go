@@ -24,7 +24,7 @@ func gathered(t *testing.T) map[string]float64 {
 
 // TestMetricsFollowZoneToRedis reloads a zone from memory to Redis: metrics go on, counts do not.
 func TestMetricsFollowZoneToRedis(t *testing.T) {
-	acquire := func(a *App) (*usage.Zone, func()) {
+	acquire := func(a *App) (*usage.ZoneCounters, func()) {
 		z, releaseCounters := usage.Acquire("moving")
 		_, releaseZone := a.store.Open("moving")
 		return z, func() { releaseCounters(); releaseZone() }

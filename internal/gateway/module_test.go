@@ -15,8 +15,8 @@ import (
 
 // zonesInUse returns the zones that have counters, except the zone of emergency mode, which always keeps
 // them.
-func zonesInUse() []*usage.Zone {
-	return slices.DeleteFunc(usage.All(), func(z *usage.Zone) bool { return z.Name == api.EmergencyZone })
+func zonesInUse() []*usage.ZoneCounters {
+	return slices.DeleteFunc(usage.All(), func(z *usage.ZoneCounters) bool { return z.Name == api.EmergencyZone })
 }
 
 // The configurations are in JSON, so no Caddyfile parser has checked them.

@@ -76,7 +76,7 @@ func (a *App) compile(text []byte) (*App, error) {
 	if err := planned.provisionZones(); err != nil {
 		return nil, err
 	}
-	handles := make(map[string]limiter.Zone)
+	handles := make(map[string]limiter.Counts)
 	for _, z := range a.set.All() {
 		handles[z.Name] = z.Handle()
 	}
@@ -97,7 +97,7 @@ func (a *App) compile(text []byte) (*App, error) {
 }
 
 // compileZone adds a zone of a handler to the zones of a, which is planned and serves no requests.
-func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) error {
+func (a *App) compileZone(name string, use *config.Zone, handle limiter.Counts) error {
 	settings, err := a.Zones.DefinitionFor(name, use)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) er
 		return err
 	}
 	z, err := a.set.New(name, settings, zone.Options{
-		Usage: &usage.Zone{Name: name}, Handle: handle, Addresses: new(zone.Addresses),
+		Usage: &usage.ZoneCounters{Name: name}, Handle: handle, Addresses: new(zone.Addresses),
 	})
 	if err != nil {
 		return err

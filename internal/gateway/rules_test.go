@@ -228,12 +228,12 @@ func TestRollbackRestoresDecisions(t *testing.T) {
 		return pick("block", "unlimited", fmt.Sprintf("%d/1h", 1_000_000+random.IntN(1000)))
 	}
 	document := func() string {
-		z := &rules.Zone{
+		z := &rules.ZoneChange{
 			Limit: limit(), DryRun: pick("", "", "50%"), Tiers: map[string]string{"pro": limit(), "free": limit()},
 			Endpoints: map[string]*rules.Endpoint{"/fixed": {Limit: limit()}, "/other": {Limit: limit()},
 				"GET /search*": {Limit: limit(), Tiers: map[string]string{"pro": limit()}}},
 		}
-		d := rules.Document{Zones: map[string]*rules.Zone{"rolled-back": z}}
+		d := rules.Document{Zones: map[string]*rules.ZoneChange{"rolled-back": z}}
 		for i, key := range keys {
 			e, k := rules.Entry{ID: strconv.Itoa(i)}, rules.Key{Zone: "rolled-back", Text: key}
 			if random.IntN(3) == 0 {

@@ -101,13 +101,13 @@ func (a *account) idle(now limiter.Instant) int64 { return max(0, a.usable(now, 
 
 // request returns the next request to the lender. It keeps up to spare idle permits and returns the
 // others, which the account does not use from now on.
-func (a *account) request(now limiter.Instant, spare int64, nodes int) *Request {
+func (a *account) request(now limiter.Instant, spare int64, nodes int) *LeaseRequest {
 	a.permits = min(a.usable(now, true), a.inFlight+spare)
 	a.calling, a.asked = true, now
 	for _, w := range a.waiters {
 		w.asked = true
 	}
-	r := &Request{
+	r := &LeaseRequest{
 		Rule: a.rule.ID, Key: a.key, Limit: a.rule.Limit,
 		Hold: max(a.permits, a.inFlight), Need: int64(len(a.waiters) + a.queued()),
 		Reserve: a.reserve(nodes), Share: 2 * int64(max(1, nodes)), Lifetime: Lifetime,
@@ -126,7 +126,7 @@ func (a *account) granted(g Grant) {
 
 // next returns the request to the lender that is to be sent at once: for the waiters, or to return idle
 // permits that other nodes may need. It returns nil if none is to be sent.
-func (a *account) next(now limiter.Instant, nodes int) *Request {
+func (a *account) next(now limiter.Instant, nodes int) *LeaseRequest {
 	if a.calling || len(a.waiters) == 0 && (a.idle(now) == 0 || !a.isScarce(nodes)) {
 		return nil
 	}

@@ -9,20 +9,20 @@ import (
 
 // A Permit is held by a request in flight. It must be released once.
 type Permit struct {
-	store   *Store
+	store   *Limiter
 	shard   *shard
 	account *account
 	since   limiter.Instant
 	waited  time.Duration
 }
 
-// Waited returns how long the request has waited for its turn: see [Store.AcquireInTurn].
+// Waited returns how long the request has waited for its turn: see [Limiter.AcquireInTurn].
 func (p *Permit) Waited() time.Duration { return p.waited }
 
 // Acquire decides whether one more request of a key may be in flight, and returns its permit. If the
 // lender does not answer, Acquire returns an error and the decision by Rule.OnOutage. If ctx ends, it
 // returns an error and no decision: then Source.WithoutStore reports false.
-func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte) (Permit, limiter.Decision, error) {
+func (s *Limiter) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte) (Permit, limiter.Decision, error) {
 	at, sh := s.options.Clock(now), s.shardOf(key)
 	var d limiter.Decision
 	sh.Lock()
@@ -45,7 +45,7 @@ func (s *Store) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte)
 
 // known decides about one more request without a call to the lender. The result known is false if the
 // node does not know enough for that.
-func (s *Store) known(a *account, at limiter.Instant) (ok bool, source limiter.Source, known bool) {
+func (s *Limiter) known(a *account, at limiter.Instant) (ok bool, source limiter.Source, known bool) {
 	leases := s.leases()
 	switch {
 	case len(a.waiters) == 0 && a.queued() == 0 && a.inFlight < a.usable(at, leases):
@@ -59,7 +59,7 @@ func (s *Store) known(a *account, at limiter.Instant) (ok bool, source limiter.S
 }
 
 // local returns the source of admissions without a call to the lender.
-func (s *Store) local() limiter.Source {
+func (s *Limiter) local() limiter.Source {
 	if s.leases() {
 		return limiter.FromLease
 	}
@@ -72,7 +72,7 @@ func (p Permit) Release(now time.Time) {
 	at := s.options.Clock(now)
 	p.shard.Lock()
 	a.end(int64(at - p.since))
-	var r *Request
+	var r *LeaseRequest
 	if s.leases() {
 		a.admitWaiters(at)
 	}

@@ -2,7 +2,7 @@
 //
 // # Structure
 //
-// A permit is the right to have one request in flight. A [Store] counts the permits of each key that
+// A permit is the right to have one request in flight. A [Limiter] counts the permits of each key that
 // are in use. In memory, a key has as many permits as its limit. In a fleet, a [Lender] has the
 // permits, and nodes lease them: a node uses only permits that the lender has recorded for it.
 //

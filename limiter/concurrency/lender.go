@@ -6,14 +6,14 @@ import "time"
 type Lender interface {
 	// Exchange sends r within a second or not at all, and calls answered once. If the call fails at
 	// once, it calls answered before it returns, so the caller must hold no lock.
-	Exchange(r *Request, answered func(Grant, error))
+	Exchange(r *LeaseRequest, answered func(Grant, error))
 
 	// Refusal returns why a request for a key would fail at once, or nil if it would not.
 	Refusal(key []byte) error
 }
 
-// A Request states what a node holds of a key, and asks for more.
-type Request struct {
+// A LeaseRequest states what a node holds of a key, and asks for more.
+type LeaseRequest struct {
 	Rule uint32
 	Key  string
 	Node string // name of the node, which no other node and no earlier process has

@@ -10,7 +10,7 @@ import (
 
 // Peek decides as Acquire would decide as far as this node knows, and acquires nothing. It allows a
 // request about which the lender would have to be asked.
-func (s *Store) Peek(now time.Time, r *Rule, key []byte) (d limiter.Decision) {
+func (s *Limiter) Peek(now time.Time, r *Rule, key []byte) (d limiter.Decision) {
 	at, a := s.options.Clock(now), s.copyOf(r, key)
 	ok, source, known := s.known(&a, at)
 	if !known {
@@ -22,7 +22,7 @@ func (s *Store) Peek(now time.Time, r *Rule, key []byte) (d limiter.Decision) {
 
 // Preview decides as Acquire would decide now, and acquires nothing. Unlike Peek, it asks the lender if
 // this node does not know enough. Remaining does not count the request itself.
-func (s *Store) Preview(ctx context.Context, now time.Time, r *Rule, key []byte) (d limiter.Decision, err error) {
+func (s *Limiter) Preview(ctx context.Context, now time.Time, r *Rule, key []byte) (d limiter.Decision, err error) {
 	at, a := s.options.Clock(now), s.copyOf(r, key)
 	ok, source, known := s.known(&a, at)
 	if !known {
@@ -41,7 +41,7 @@ func (s *Store) Preview(ctx context.Context, now time.Time, r *Rule, key []byte)
 }
 
 // copyOf returns a copy of the account of a key, or a new one.
-func (s *Store) copyOf(r *Rule, key []byte) account {
+func (s *Limiter) copyOf(r *Rule, key []byte) account {
 	a := account{key: string(key)}
 	sh := s.shardOf(key)
 	sh.Lock()
@@ -55,7 +55,7 @@ func (s *Store) copyOf(r *Rule, key []byte) account {
 
 // askFree asks the lender how many permits of a key are free. It asks in the name of a node that holds
 // and needs no permits, so the lender records nothing.
-func (s *Store) askFree(ctx context.Context, r *Rule, key []byte) (free int64, err error) {
+func (s *Limiter) askFree(ctx context.Context, r *Rule, key []byte) (free int64, err error) {
 	if err := s.options.Lender.Refusal(key); err != nil {
 		return 0, err
 	}
@@ -64,7 +64,7 @@ func (s *Store) askFree(ctx context.Context, r *Rule, key []byte) (free int64, e
 		err  error
 	}
 	answered := make(chan answer, 1)
-	s.options.Lender.Exchange(&Request{
+	s.options.Lender.Exchange(&LeaseRequest{
 		Rule: r.ID, Key: string(key), Node: s.node + ":preview", Sequence: s.sequence.Add(1), Limit: r.Limit, Share: 1,
 		Lifetime: Lifetime,
 	}, func(g Grant, err error) { answered <- answer{g.Free, err} })

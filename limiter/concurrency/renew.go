@@ -7,13 +7,13 @@ import (
 
 // send sends a request of an account to the lender, and starts the beats if they have not started. The
 // caller holds no lock.
-func (s *Store) send(sh *shard, a *account, r *Request) {
+func (s *Limiter) send(sh *shard, a *account, r *LeaseRequest) {
 	s.loop.Do(func() { s.ended.Go(s.run) })
 	s.exchange(sh, a, r, func() {})
 }
 
 // exchange sends a request of an account to the lender, and calls done when it is answered.
-func (s *Store) exchange(sh *shard, a *account, r *Request, done func()) {
+func (s *Limiter) exchange(sh *shard, a *account, r *LeaseRequest, done func()) {
 	r.Node, r.Sequence = s.node, s.sequence.Add(1)
 	s.options.Lender.Exchange(r, func(g Grant, err error) {
 		s.answered(sh, a, g, err)
@@ -23,7 +23,7 @@ func (s *Store) exchange(sh *shard, a *account, r *Request, done func()) {
 
 // answered adopts the lender's answer to a request of an account. It decides the waiters of the
 // account, and returns the permits that they leave idle.
-func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
+func (s *Limiter) answered(sh *shard, a *account, g Grant, err error) {
 	now := s.now()
 	sh.Lock()
 	a.calling = false
@@ -32,7 +32,7 @@ func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
 	}
 	a.admitWaiters(now)
 	s.admitQueueLocked(a, now)
-	var r *Request
+	var r *LeaseRequest
 	if err != nil { // the next beat returns idle permits: calls that fail at once would nest here
 		s.failWaiters(a, now, err)
 		s.failQueueLocked(a, now, err)
@@ -47,7 +47,7 @@ func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
 }
 
 // run attends to all accounts until the store is closed.
-func (s *Store) run() {
+func (s *Limiter) run() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for {
@@ -63,12 +63,12 @@ func (s *Store) run() {
 // A due is an account with the request that it is to send.
 type due struct {
 	account *account
-	request *Request
+	request *LeaseRequest
 }
 
 // beat attends to all accounts: it renews their leases, returns the permits that they do not need, and
 // removes accounts that are not used.
-func (s *Store) beat() {
+func (s *Limiter) beat() {
 	nodes := s.options.Nodes()
 	var all []due
 	for i := range s.shards {
@@ -95,7 +95,7 @@ const closeWithin = time.Second
 
 // Close returns the permits that are not in use. The permits of requests that are still in flight
 // expire.
-func (s *Store) Close() {
+func (s *Limiter) Close() {
 	s.loop.Do(func() {}) // the loop does not begin any more
 	close(s.closing)
 	s.ended.Wait()

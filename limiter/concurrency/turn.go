@@ -19,7 +19,7 @@ const askEvery = 50 * time.Millisecond
 //
 // In a fleet, each node has a queue of its own. A permit that is released on a node goes to the queue
 // of that node.
-func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key []byte, wait time.Duration) (
+func (s *Limiter) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key []byte, wait time.Duration) (
 	Permit, limiter.Decision, error,
 ) {
 	at, sh := s.options.Clock(now), s.shardOf(key)
@@ -56,7 +56,7 @@ func (s *Store) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key [
 }
 
 // awaitTurn waits until w is decided. After wait it denies w, and when ctx ends it sets the error of w.
-func (s *Store) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter, wait time.Duration) {
+func (s *Limiter) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -79,7 +79,7 @@ func (s *Store) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter,
 }
 
 // denyTurnLocked denies a request that has waited too long, or is not to wait.
-func (s *Store) denyTurnLocked(a *account, w *waiter, now limiter.Instant) {
+func (s *Limiter) denyTurnLocked(a *account, w *waiter, now limiter.Instant) {
 	source := limiter.FromStore
 	if s.leases() {
 		source = limiter.FromRememberedDenial
@@ -88,7 +88,7 @@ func (s *Store) denyTurnLocked(a *account, w *waiter, now limiter.Instant) {
 }
 
 // enqueueLocked adds a request to the queue of its key, and reports false if too many wait.
-func (s *Store) enqueueLocked(sh *shard, a *account, w *waiter) bool {
+func (s *Limiter) enqueueLocked(sh *shard, a *account, w *waiter) bool {
 	if a.queue == nil {
 		a.queue = new(queue)
 	}
@@ -109,18 +109,18 @@ func (s *Store) enqueueLocked(sh *shard, a *account, w *waiter) bool {
 }
 
 // dequeueLocked removes a request from the queue.
-func (s *Store) dequeueLocked(a *account, w *waiter) {
+func (s *Limiter) dequeueLocked(a *account, w *waiter) {
 	a.queue.remove(w)
 	s.leftQueue(w)
 }
 
-func (s *Store) leftQueue(w *waiter) {
+func (s *Limiter) leftQueue(w *waiter) {
 	w.rule.Add(-1)
 	s.queued.Add(-1)
 }
 
 // queuedOf returns how many requests of a rule wait for their turn.
-func (s *Store) queuedOf(rule uint32) *atomic.Int64 {
+func (s *Limiter) queuedOf(rule uint32) *atomic.Int64 {
 	of, found := s.queuedOfRules.Load(rule)
 	if !found {
 		of, _ = s.queuedOfRules.LoadOrStore(rule, new(atomic.Int64))
@@ -129,7 +129,7 @@ func (s *Store) queuedOf(rule uint32) *atomic.Int64 {
 }
 
 // admitQueueLocked admits the queued requests whose turn it is, as many as there are permits for.
-func (s *Store) admitQueueLocked(a *account, now limiter.Instant) {
+func (s *Limiter) admitQueueLocked(a *account, now limiter.Instant) {
 	for a.queued() > 0 && len(a.waiters) == 0 && a.inFlight < a.usable(now, s.leases()) {
 		w := a.queue.pop()
 		s.leftQueue(w)
@@ -141,7 +141,7 @@ func (s *Store) admitQueueLocked(a *account, now limiter.Instant) {
 }
 
 // failQueueLocked decides all queued requests by Rule.OnOutage, because the lender has failed with err.
-func (s *Store) failQueueLocked(a *account, now limiter.Instant, err error) {
+func (s *Limiter) failQueueLocked(a *account, now limiter.Instant, err error) {
 	for a.queued() > 0 {
 		w := a.queue.pop()
 		s.leftQueue(w)
@@ -152,13 +152,13 @@ func (s *Store) failQueueLocked(a *account, now limiter.Instant, err error) {
 
 // askForQueue asks the lender for permits for the queued requests, every askEvery until no request is
 // queued.
-func (s *Store) askForQueue(sh *shard, a *account) {
+func (s *Limiter) askForQueue(sh *shard, a *account) {
 	select {
 	case <-s.closing:
 		return
 	default:
 	}
-	var r *Request
+	var r *LeaseRequest
 	sh.Lock()
 	if a.asking = a.queued() > 0; a.asking {
 		if !a.calling {

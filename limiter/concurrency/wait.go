@@ -26,7 +26,7 @@ type waiter struct {
 
 // wait has a request wait for the lender, for at most Options.Timeout. The caller holds the lock of the
 // shard, and wait releases it.
-func (s *Store) wait(ctx context.Context, sh *shard, a *account, at limiter.Instant) (Permit, limiter.Decision, error) {
+func (s *Limiter) wait(ctx context.Context, sh *shard, a *account, at limiter.Instant) (Permit, limiter.Decision, error) {
 	w := &waiter{done: make(chan struct{})}
 	if err := s.options.Lender.Refusal([]byte(a.key)); err != nil {
 		s.decideInOutage(a, w, at, err)
@@ -60,10 +60,10 @@ func (s *Store) wait(ctx context.Context, sh *shard, a *account, at limiter.Inst
 	return s.permitOf(sh, a, w)
 }
 
-func (s *Store) now() limiter.Instant { return s.options.Clock(time.Now()) }
+func (s *Limiter) now() limiter.Instant { return s.options.Clock(time.Now()) }
 
 // permitOf returns the permit, the decision and the error of a waiter that is decided.
-func (s *Store) permitOf(sh *shard, a *account, w *waiter) (Permit, limiter.Decision, error) {
+func (s *Limiter) permitOf(sh *shard, a *account, w *waiter) (Permit, limiter.Decision, error) {
 	if !w.decision.OK {
 		return Permit{}, w.decision, w.err
 	}
@@ -96,7 +96,7 @@ func (a *account) denyWaiters(now limiter.Instant) {
 }
 
 // failWaiters decides all waiters by Rule.OnOutage, because the lender has failed with err.
-func (s *Store) failWaiters(a *account, now limiter.Instant, err error) {
+func (s *Limiter) failWaiters(a *account, now limiter.Instant, err error) {
 	for _, w := range a.waiters {
 		s.decideInOutage(a, w, now, err)
 		close(w.done)
@@ -106,7 +106,7 @@ func (s *Store) failWaiters(a *account, now limiter.Instant, err error) {
 }
 
 // decideInOutage decides a request by Rule.OnOutage, because the lender has failed with err.
-func (s *Store) decideInOutage(a *account, w *waiter, now limiter.Instant, err error) {
+func (s *Limiter) decideInOutage(a *account, w *waiter, now limiter.Instant, err error) {
 	ok, source := s.inOutage(a, err)
 	if w.err = err; ok {
 		w.since = now
@@ -116,7 +116,7 @@ func (s *Store) decideInOutage(a *account, w *waiter, now limiter.Instant, err e
 }
 
 // inOutage says whether Rule.OnOutage admits one more request, because the lender has failed with err.
-func (s *Store) inOutage(a *account, err error) (ok bool, source limiter.Source) {
+func (s *Limiter) inOutage(a *account, err error) (ok bool, source limiter.Source) {
 	source = limiter.FromOutage
 	if errors.Is(err, limiter.ErrLate) {
 		source = limiter.FromLate

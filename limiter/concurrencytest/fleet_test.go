@@ -26,8 +26,8 @@ type lender struct {
 
 // A fault is a planted mistake, which the checker must find.
 type fault struct {
-	request  func(*concurrency.Request)
-	grant    func(*concurrency.Request, *concurrency.Grant)
+	request  func(*concurrency.LeaseRequest)
+	grant    func(*concurrency.LeaseRequest, *concurrency.Grant)
 	anyOrder bool // the lender ignores sequences
 }
 
@@ -36,7 +36,7 @@ func newLender(seed uint64, f fault) *lender {
 }
 
 // exchange answers q now.
-func (l *lender) exchange(q concurrency.Request) (concurrency.Grant, error) {
+func (l *lender) exchange(q concurrency.LeaseRequest) (concurrency.Grant, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
@@ -108,7 +108,7 @@ func (k *link) setLossy(lossy bool) {
 }
 
 // Exchange implements concurrency.Lender.
-func (k *link) Exchange(r *concurrency.Request, answered func(concurrency.Grant, error)) {
+func (k *link) Exchange(r *concurrency.LeaseRequest, answered func(concurrency.Grant, error)) {
 	q, luck := *r, k.luck()
 	go func() {
 		select {
@@ -150,7 +150,7 @@ func (k *link) Refusal([]byte) error {
 
 // A node is a node of the fleet.
 type node struct {
-	*concurrency.Store
+	*concurrency.Limiter
 	*link
 }
 

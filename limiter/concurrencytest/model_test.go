@@ -200,7 +200,7 @@ func (k *link) isDead() bool {
 func TestPermitsAboveTheLimit(t *testing.T) {
 	r, now := Records{}, limiter.At(time.Unix(0, 0))
 	exchange := func(node string, sequence, hold, need int64) concurrency.Grant {
-		g, _ := r.Exchange(now, &concurrency.Request{Node: node, Sequence: sequence, Limit: 10, Hold: hold, Need: need, Share: 1, Lifetime: time.Second})
+		g, _ := r.Exchange(now, &concurrency.LeaseRequest{Node: node, Sequence: sequence, Limit: 10, Hold: hold, Need: need, Share: 1, Lifetime: time.Second})
 		return g
 	}
 	exchange("a", 1, 0, 8)
@@ -231,11 +231,11 @@ func TestModel(t *testing.T) {
 // TestPlantedFaults has the checker find mistakes.
 func TestPlantedFaults(t *testing.T) {
 	for name, f := range map[string]fault{
-		"uses what it returns":        {request: func(q *concurrency.Request) { q.Hold = max(0, q.Hold-1) }},
-		"grants one too many":         {grant: func(q *concurrency.Request, g *concurrency.Grant) { g.Permits += min(q.Need, 1) }},
-		"ends leases early":           {request: func(q *concurrency.Request) { q.Lifetime /= 5 }},
+		"uses what it returns":        {request: func(q *concurrency.LeaseRequest) { q.Hold = max(0, q.Hold-1) }},
+		"grants one too many":         {grant: func(q *concurrency.LeaseRequest, g *concurrency.Grant) { g.Permits += min(q.Need, 1) }},
+		"ends leases early":           {request: func(q *concurrency.LeaseRequest) { q.Lifetime /= 5 }},
 		"executes overtaken requests": {anyOrder: true},
-		"counts one too few":          {request: func(q *concurrency.Request) { q.Limit++ }},
+		"counts one too few":          {request: func(q *concurrency.LeaseRequest) { q.Limit++ }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(200) {

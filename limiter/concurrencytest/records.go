@@ -21,7 +21,7 @@ type Record struct {
 
 // Exchange answers a request at now. overtaken reports that a newer request of the node has been
 // answered before.
-func (r Records) Exchange(now limiter.Instant, q *concurrency.Request) (g concurrency.Grant, overtaken bool) {
+func (r Records) Exchange(now limiter.Instant, q *concurrency.LeaseRequest) (g concurrency.Grant, overtaken bool) {
 	if held, found := r[q.Node]; found && held.Sequence >= q.Sequence {
 		return g, true
 	}

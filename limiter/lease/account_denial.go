@@ -89,7 +89,7 @@ func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now instant,
 		resetAt := a.retryAt.plus(int64(a.fullAfter) * 1000)
 		switch more := cost - int64(a.deniedCost); {
 		case more == 0:
-		case r.Algorithm.Kind == limiter.TokenBucket:
+		case r.Algorithm.Kind.Refills():
 			retryAt = retryAt.plus(r.TimeFor(more))
 		default:
 			retryAt = max(retryAt, resetAt)

@@ -28,11 +28,11 @@ func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 // were told remains, less what was admitted since.
 func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 	age := a.sinceBase(now)
-	if a.seenAt == 0 || a.windowPassed(r, now) || r.Algorithm.Kind != limiter.TokenBucket && age >= r.Limit.Window.Microseconds() {
+	if a.seenAt == 0 || a.windowPassed(r, now) || !r.Algorithm.Kind.Refills() && age >= r.Limit.Window.Microseconds() {
 		return r.Capacity()
 	}
 	used := a.used
-	if r.Algorithm.Kind == limiter.TokenBucket {
+	if r.Algorithm.Kind.Refills() {
 		accrued, _ := r.Accrue(age)
 		used -= min(used, accrued)
 	}

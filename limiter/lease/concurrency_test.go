@@ -112,7 +112,7 @@ func TestConcurrentOpenAndClose(t *testing.T) {
 				}
 				_ = s.Peek(t.Context(), s.options.Clock(), takes)
 				if i%200 == 0 {
-					inUse.Load().Zone.(*Zone).Close()
+					inUse.Load().Zone.(*Accounts).Close()
 				} else if i%200 == 100 {
 					inUse.Store(n.reopened(r))
 				}

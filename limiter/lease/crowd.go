@@ -44,7 +44,7 @@ func (c *crowd) accountLocked(r *limiter.Rule, hash uint64) account {
 }
 
 // decideWithCrowd has the crowd of z decide t, which has failed.
-func (s *Store) decideWithCrowd(z *Zone, t *takeState, now instant) {
+func (s *Store) decideWithCrowd(z *Accounts, t *takeState, now instant) {
 	c := &z.crowd
 	c.mu.Lock()
 	defer c.mu.Unlock()

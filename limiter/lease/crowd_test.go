@@ -63,7 +63,7 @@ func TestCrowd(t *testing.T) {
 			t.Errorf("%d takes of a key were admitted, want at most %d", admitted, limit)
 		}
 		time.Sleep(3 * time.Minute)
-		c := &r.Zone.(*Zone).crowd
+		c := &r.Zone.(*Accounts).crowd
 		c.mu.Lock()
 		if n, shares := len(c.accounts), c.shares.Len(); n+shares != 0 {
 			t.Errorf("accounts of the crowd after a sweep = %d, shares = %d, want none", n, shares)

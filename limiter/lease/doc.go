@@ -5,7 +5,7 @@
 //
 // # The path of a take
 //
-// A [Store] has zones, a [Zone] has shards, and a shard is a mutex with the accounts of its keys.
+// A [Store] has the [Accounts] of zones. They have shards, and a shard is a mutex with the accounts of its keys.
 //
 //	Take ──▶ account ──▶ decision                 almost always: one lock, one look-up
 //	            │ lacks events
@@ -31,7 +31,7 @@
 //
 // The shell has the locks, the waiting and the time:
 //
-//   - store.go and zone.go: where the accounts are
+//   - store.go and accounts.go: where the accounts are
 //   - take.go: one take or several, decided together; undo.go: what is given back when one is denied
 //   - wait.go: how takes wait for the lender; turn.go: those that may wait for their turn
 //   - outage.go: takes that the lender cannot decide

@@ -21,7 +21,7 @@ const (
 // drain returns what is leased in zones that were closed, and waits for accounts with a request
 // under way. It goes on until the lender has heard of everything, or until it does not reply to
 // drainSize accounts before a take would have given up.
-func (s *Store) drain(closed ...*Zone) {
+func (s *Store) drain(closed ...*Accounts) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
 	defer cancel()
 	d := drainBatch{store: s}
@@ -54,7 +54,7 @@ func (d *drainBatch) begin() {
 }
 
 // add removes some of the accounts of a shard, from at on, and reports whether there are more.
-func (d *drainBatch) add(z *Zone, sh *shard, at *keyed.Cursor) (more bool) {
+func (d *drainBatch) add(z *Accounts, sh *shard, at *keyed.Cursor) (more bool) {
 	now := d.store.now()
 	sh.Lock()
 	defer sh.Unlock()

@@ -209,7 +209,7 @@ func (n node) waitForReturns() {
 // locationOf returns the location of the account of a key.
 func (n node) locationOf(r *limiter.Rule, key string) *location {
 	var l location
-	l.locate(r.Zone.(*Zone), r.ID, []byte(key))
+	l.locate(r.Zone.(*Accounts), r.ID, []byte(key))
 	return &l
 }
 

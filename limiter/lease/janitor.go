@@ -144,7 +144,7 @@ type wheel struct {
 // A due is when to attend to the accounts with a hash: a lease expires, or a pause is over.
 type due struct {
 	at   instant
-	zone *Zone
+	zone *Accounts
 	hash uint64
 }
 

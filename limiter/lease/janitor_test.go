@@ -224,7 +224,7 @@ func TestKeysAtLimit(t *testing.T) {
 		check := func(after time.Duration, want int) {
 			t.Helper()
 			time.Sleep(after)
-			if got := r.Zone.(*Zone).KeysAtLimit(); got != want {
+			if got := r.Zone.(*Accounts).KeysAtLimit(); got != want {
 				t.Errorf("keys at their limit = %d, want %d", got, want)
 			}
 		}

@@ -98,8 +98,8 @@ func (q *queue) drop(what dropped) {
 
 // DropDenials drops all denials that this node remembers in a zone, as it may not have been told of
 // what operators have done. See [Store.DropDenial].
-func (s *Store) DropDenials(zone limiter.Zone) {
-	z, _ := zone.(*Zone)
+func (s *Store) DropDenials(zone limiter.Counts) {
+	z, _ := zone.(*Accounts)
 	if z == nil || z.store != s {
 		return
 	}
@@ -114,7 +114,7 @@ func (s *Store) DropDenials(zone limiter.Zone) {
 
 // dropDenials does so for some of the accounts of a shard, from at on, and reports whether there
 // are more.
-func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
+func (z *Accounts) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 	sh.Lock()
 	defer sh.Unlock()
 	for _, q := range sh.State.queues {

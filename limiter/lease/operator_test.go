@@ -386,7 +386,7 @@ func TestOperatorFails(t *testing.T) {
 		t.Errorf("add quota = %v, want %v", err, errCut)
 	}
 	closed := n.fixed("closed", 2, 10)
-	closed.Zone.(*Zone).Close()
+	closed.Zone.(*Accounts).Close()
 	if err := s.Reset(t.Context(), now, closed, []byte("key")); err != errCut {
 		t.Errorf("reset in a closed zone = %v, want %v", err, errCut)
 	}

@@ -106,7 +106,7 @@ func (t *takeState) admissionLocked() admission {
 
 // takeWithCrowd has the crowd of its zone, which may be closed, decide a take that has failed.
 func (s *Store) takeWithCrowd(t *takeState, now instant) {
-	if z, _ := t.Rule.Zone.(*Zone); z != nil {
+	if z, _ := t.Rule.Zone.(*Accounts); z != nil {
 		s.decideWithCrowd(z, t, now)
 	} else {
 		s.decideFailed(t, account{new(hot), new(cold)}, now)

@@ -148,7 +148,7 @@ func TestOutageWithoutAccount(t *testing.T) {
 		n.lender.always(lostRequest)
 		for i := range 30 {
 			if i == 10 {
-				r.Zone.(*Zone).Close()
+				r.Zone.(*Accounts).Close()
 			}
 			if d := n.takesInOutage(r, "key", 1); d.OK != (i < 20) {
 				t.Errorf("take %d = %+v, want OK %v", i, d, i < 20)

@@ -117,11 +117,11 @@ func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
 // A fleetNode is a node of a random fleet, with the zones that it has open.
 type fleetNode struct {
 	*Store
-	zones map[string]*Zone
+	zones map[string]*Accounts
 }
 
 func (f *randomFleet) newNode() *fleetNode {
-	n := &fleetNode{New(f.lender, Options{}), make(map[string]*Zone)}
+	n := &fleetNode{New(f.lender, Options{}), make(map[string]*Accounts)}
 	for _, zone := range fleetZones {
 		n.zones[zone] = n.Open(zone)
 	}

@@ -25,8 +25,8 @@ type Store struct {
 	stats        counters
 	leasingEnded atomic.Bool // see EndLeasing
 
-	mu    sync.Mutex       // guards what follows
-	zones map[string]*Zone // that are open, by name
+	mu    sync.Mutex           // guards what follows
+	zones map[string]*Accounts // that are open, by name
 
 	attended int   // how often Attend was called
 	due      []due // room for those that it attends to
@@ -45,7 +45,7 @@ var (
 // attended. Close ends it.
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{
-		lender: lender, options: o.withDefaults(), clock: newClock(time.Now()), zones: make(map[string]*Zone), stop: make(chan struct{}),
+		lender: lender, options: o.withDefaults(), clock: newClock(time.Now()), zones: make(map[string]*Accounts), stop: make(chan struct{}),
 	}
 	if s.options.Clock == nil {
 		s.options.Clock = s.Now
@@ -92,18 +92,18 @@ func (s *Store) Close() {
 }
 
 // Open returns the zone of this name, which is new unless it is open.
-func (s *Store) Open(name string) *Zone {
+func (s *Store) Open(name string) *Accounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zones[name]
 	if z == nil {
-		z = &Zone{store: s, name: name, accounts: keyed.New[hot, cold, shardState](shardBits)}
+		z = &Accounts{store: s, name: name, accounts: keyed.New[hot, cold, shardState](shardBits)}
 		s.zones[name] = z
 	}
 	return z
 }
 
-func (s *Store) openZones() []*Zone {
+func (s *Store) openZones() []*Accounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.zones))

@@ -38,7 +38,7 @@ func TestPeek(t *testing.T) {
 		r := n.fixed("zone", 1, 10)
 		strict := n.rule(limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
 		closed := n.fixed("closed", 3, 4)
-		closed.Zone.(*Zone).Close()
+		closed.Zone.(*Accounts).Close()
 		n.allowed(r, "key", 3, limiter.FromStore)
 		n.denied(r, "denied", 11, limiter.FromStore)
 		n.waitForReplies()
@@ -107,7 +107,7 @@ func TestPeekFails(t *testing.T) {
 		t.Errorf("peek = %v, want %v", err, errCut)
 	}
 	closed := node{t, s, nil}.fixed("closed", 2, 10)
-	closed.Zone.(*Zone).Close()
+	closed.Zone.(*Accounts).Close()
 	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{takeOf(closed, "key", 1)}); err != errCut {
 		t.Errorf("refund = %v, want %v", err, errCut)
 	}

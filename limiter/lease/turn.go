@@ -13,14 +13,14 @@ import (
 
 // waits reports whether t may wait for its turn.
 func (t *takeState) waits() bool {
-	return t.Wait > 0 && t.Rule.MaxWait > 0 && t.Rule.Algorithm.Kind == limiter.TokenBucket
+	return t.Wait > 0 && t.Rule.MaxWait > 0 && t.Rule.Algorithm.Kind.Promises()
 }
 
 // wait returns for how many µs t may wait.
 func (t *takeState) wait() int64 { return waitOf(t.Take) }
 
 func waitOf(k *limiter.Take) int64 {
-	if k.Rule.Algorithm.Kind != limiter.TokenBucket {
+	if !k.Rule.Algorithm.Kind.Promises() {
 		return 0
 	}
 	return max(0, min(k.Wait, k.Rule.MaxWait.Microseconds()))

@@ -15,7 +15,7 @@ const inlineTakes = 8
 
 // A location is where the count of one take is kept.
 type location struct {
-	zone     *Zone // nil if the zone is closed; then there is no entry
+	zone     *Counts // nil if the zone is closed; then there is no entry
 	shard    *shard
 	key      keyed.Key
 	countRef      // found under the lock

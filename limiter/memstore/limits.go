@@ -16,7 +16,7 @@ type limitChange struct {
 // rules that a key may have under a rule ID, now and later. A count stays until it is full under each
 // of them. The next sweep calls rules while a shard is locked, unless LimitsChanged is called again
 // before.
-func (z *Zone) LimitsChanged(now limiter.Instant, rules func(id uint32, key []byte) []*limiter.Rule) {
+func (z *Counts) LimitsChanged(now limiter.Instant, rules func(id uint32, key []byte) []*limiter.Rule) {
 	if z.counts.Len() == 0 {
 		return
 	}

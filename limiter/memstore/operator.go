@@ -10,13 +10,13 @@ import (
 // Inspect implements [limiter.Operator]. A key that found no room has no count of its own. It is
 // inspected as a fresh one, and operators do not change the count that it shares with other keys.
 func (s *Store) Inspect(_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, _ error) {
-	s.withCount(r, key, func(_ *Zone, _ *shard, c countRef) { i.Count = c.count().Inspect(r, now) })
+	s.withCount(r, key, func(_ *Counts, _ *shard, c countRef) { i.Count = c.count().Inspect(r, now) })
 	return i, nil
 }
 
 // Reset implements [limiter.Operator]. After it, no take of the zone from before the reset is refunded.
 func (s *Store) Reset(_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
-	s.withCount(r, key, func(z *Zone, sh *shard, c countRef) {
+	s.withCount(r, key, func(z *Counts, sh *shard, c countRef) {
 		if z == nil {
 			return
 		}
@@ -31,7 +31,7 @@ func (s *Store) Reset(_ context.Context, now limiter.Instant, r *limiter.Rule, k
 
 // noteReset notes that a key was reset at the instant at. The latest reset counts, unless the clock was
 // set back since.
-func (z *Zone) noteReset(at limiter.Instant) {
+func (z *Counts) noteReset(at limiter.Instant) {
 	for {
 		last := z.lastReset.Load()
 		newer := limiter.Instant(last) < at || limiter.Instant(last) > at+limiter.LateReading
@@ -43,7 +43,7 @@ func (z *Zone) noteReset(at limiter.Instant) {
 
 // wasReset reports whether a key of the zone was reset after the instant taken. An instant from
 // before the clock was set back does not count.
-func (z *Zone) wasReset(taken, now limiter.Instant) bool {
+func (z *Counts) wasReset(taken, now limiter.Instant) bool {
 	last := limiter.Instant(z.lastReset.Load())
 	return taken <= last && last <= now+limiter.LateReading
 }
@@ -52,7 +52,7 @@ func (z *Zone) wasReset(taken, now limiter.Instant) bool {
 func (s *Store) AddQuota(
 	_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte, events int64,
 ) (state limiter.CountState, _ error) {
-	s.withCount(r, key, func(_ *Zone, _ *shard, c countRef) {
+	s.withCount(r, key, func(_ *Counts, _ *shard, c countRef) {
 		c.count().AddQuota(r, now, events)
 		state = c.count().Inspect(r, now)
 		if c.entry != nil {
@@ -63,7 +63,7 @@ func (s *Store) AddQuota(
 }
 
 // withCount calls do with the count of key under r, or with a fresh count if the key has none.
-func (s *Store) withCount(r *limiter.Rule, key []byte, do func(*Zone, *shard, countRef)) {
+func (s *Store) withCount(r *limiter.Rule, key []byte, do func(*Counts, *shard, countRef)) {
 	z := s.zoneOf(r)
 	if z == nil {
 		do(nil, nil, fresh(r))

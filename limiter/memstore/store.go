@@ -3,7 +3,7 @@
 // It is the authority where a single node limits by itself, and the executable specification of
 // every other store: all of them pass package storetest.
 //
-// A [Store] has zones. A [Zone] has its counts in a sharded table without pointers (package keyed),
+// A [Store] has the [Counts] of zones. They are in a sharded table without pointers (package keyed),
 // so a key costs little more than its bytes. A take of one key takes one lock and makes one
 // look-up. A take of several keys locks all their shards before it decides, so it is exactly all or
 // nothing.
@@ -55,8 +55,8 @@ type Options struct {
 type Store struct {
 	onOverflow func(zone string)
 
-	mu    sync.Mutex       // guards zones
-	zones map[string]*Zone // the open ones, by name
+	mu    sync.Mutex         // guards zones
+	zones map[string]*Counts // the open ones, by name
 
 	stop    chan struct{}
 	closing sync.Once
@@ -76,7 +76,7 @@ func New(o Options) *Store {
 	if o.OnOverflow == nil {
 		o.OnOverflow = func(string) {}
 	}
-	s := &Store{onOverflow: o.OnOverflow, zones: make(map[string]*Zone), stop: make(chan struct{})}
+	s := &Store{onOverflow: o.OnOverflow, zones: make(map[string]*Counts), stop: make(chan struct{})}
 	s.janitor.Go(func() { s.sweepEvery(o.SweepInterval) })
 	return s
 }
@@ -89,7 +89,7 @@ func (s *Store) Close() {
 }
 
 // Open returns the zone called name. It makes a new one unless a zone of that name is open.
-func (s *Store) Open(name string) *Zone {
+func (s *Store) Open(name string) *Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	z := s.zones[name]
@@ -220,8 +220,8 @@ func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRe
 }
 
 // zoneOf returns the zone of r, or nil if that is not an open zone of s.
-func (s *Store) zoneOf(r *limiter.Rule) *Zone {
-	z, _ := r.Zone.(*Zone)
+func (s *Store) zoneOf(r *limiter.Rule) *Counts {
+	z, _ := r.Zone.(*Counts)
 	if z == nil || z.store != s || z.closed.Load() {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Zone) {
-		s, zones := open(t), make(map[string]limiter.Zone)
+	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Counts) {
+		s, zones := open(t), make(map[string]limiter.Counts)
 		for _, name := range names {
 			zones[name] = s.Open(name)
 		}
@@ -52,13 +52,13 @@ func TestTakeInZoneThatIsNotOpen(t *testing.T) {
 	s := open(t)
 	closed := s.Open("closed")
 	closed.Close()
-	for _, zone := range []limiter.Zone{nil, open(t).Open("open"), closed, (*Zone)(nil)} {
+	for _, zone := range []limiter.Counts{nil, open(t).Open("open"), closed, (*Counts)(nil)} {
 		testTakeInZoneThatIsNotOpen(t, open(t), zone)
 	}
 	testTakeInZoneThatIsNotOpen(t, s, closed)
 }
 
-func testTakeInZoneThatIsNotOpen(t *testing.T, s *Store, zone limiter.Zone) {
+func testTakeInZoneThatIsNotOpen(t *testing.T, s *Store, zone limiter.Counts) {
 	r := newRule(t, limiter.Rule{ID: 1, Zone: zone, MaxKeys: 10, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
 	known := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("open"), Limit: limiter.Limit{Events: 5, Window: time.Hour}})
 	for range 3 {

@@ -56,7 +56,7 @@ type history struct {
 	*rand.Rand
 	redis  *Store
 	memory *memstore.Store
-	zone   limiter.Zone // the zone in memory
+	zone   limiter.Counts // the zone in memory
 	now    limiter.Instant
 	rules  []*limiter.Rule
 	last   limiter.Decision

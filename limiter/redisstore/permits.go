@@ -17,7 +17,7 @@ var permitsScript = redisconn.NewScript(lua.Permits())
 var errOvertaken = errors.New("redisstore: a newer request of this node has overtaken this one")
 
 // Exchange implements [concurrency.Lender]: see permits.lua.
-func (s *Store) Exchange(r *concurrency.Request, answered func(concurrency.Grant, error)) {
+func (s *Store) Exchange(r *concurrency.LeaseRequest, answered func(concurrency.Grant, error)) {
 	c := &redisconn.Call{
 		Script: permitsScript,
 		Keys:   []string{permitsName(hashName(s.prefix, []byte(r.Key)), r.Rule)},

@@ -13,7 +13,7 @@ import (
 )
 
 // exchange returns the answer to a request.
-func exchange(s *Store, q *concurrency.Request) (g concurrency.Grant, err error) {
+func exchange(s *Store, q *concurrency.LeaseRequest) (g concurrency.Grant, err error) {
 	done := make(chan struct{})
 	s.Exchange(q, func(granted concurrency.Grant, failed error) {
 		g, err = granted, failed
@@ -33,7 +33,7 @@ func TestPermitsAsRecords(t *testing.T) {
 		s.clock = func(limiter.Instant) string { return fmt.Sprint(int64(now)) }
 		for sequence := range int64(300) {
 			now += limiter.Instant(r.Int64N(5_000_000))
-			q := &concurrency.Request{
+			q := &concurrency.LeaseRequest{
 				Rule: 7, Key: "a{b}", Node: fmt.Sprint("node", r.IntN(5)), Sequence: sequence + 1, Limit: 20 + r.Int64N(20),
 				Hold: max(0, r.Int64N(14)-4), Need: r.Int64N(4), Want: r.Int64N(9), Reserve: r.Int64N(12), Share: 1 + r.Int64N(4),
 				Lifetime: time.Duration(1+r.Int64N(20)) * time.Second,
@@ -61,7 +61,7 @@ func TestPermitsAsRecords(t *testing.T) {
 func TestPermitsExpire(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
-	q := concurrency.Request{Rule: 1, Key: "key", Node: "a", Sequence: 1, Limit: 10, Need: 3, Share: 1, Lifetime: 14 * time.Second}
+	q := concurrency.LeaseRequest{Rule: 1, Key: "key", Node: "a", Sequence: 1, Limit: 10, Need: 3, Share: 1, Lifetime: 14 * time.Second}
 	name := permitsName("rl:{key}", 1)
 	if err := redis.HSet(t.Context(), name, "b", "foreign").Err(); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ func TestStore(t *testing.T) {
 	for _, topology := range topologies {
 		t.Run(topology.name, func(t *testing.T) {
 			client := connect(t, topology.options(t))
-			storetest.Run(t, func(*testing.T, ...string) (storetest.Store, map[string]limiter.Zone) {
+			storetest.Run(t, func(*testing.T, ...string) (storetest.Store, map[string]limiter.Counts) {
 				return withClock(client), nil
 			})
 		})

@@ -15,13 +15,13 @@ import (
 // nothing but denials that Redis would repeat.
 func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
-	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Zone) {
+	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Counts) {
 		s := &strictStore{lender: &watchedLender{Store: withClock(client)}}
 		s.lender.idle.L = &s.lender.mu
 		s.lender.clock = func(limiter.Instant) string { return strconv.FormatInt(int64(s.instant()), 10) }
 		s.Store = lease.New(s.lender, lease.Options{Clock: s.elapsed, Timeout: patience})
 		t.Cleanup(s.Close)
-		zones := make(map[string]limiter.Zone)
+		zones := make(map[string]limiter.Counts)
 		for _, name := range names {
 			zones[name] = s.Open(name)
 		}

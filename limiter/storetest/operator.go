@@ -36,7 +36,7 @@ func testOperator(t *testing.T, open opener) {
 type operatorTest struct {
 	*testing.T
 	Store
-	zone      limiter.Zone
+	zone      limiter.Counts
 	algorithm limiter.Algorithm
 }
 

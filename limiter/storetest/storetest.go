@@ -15,7 +15,7 @@ import (
 
 // Run runs all tests, each on a store of its own. open returns a store without counts and its
 // handles of the zones with these names. It registers what closes the store with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T, zones ...string) (Store, map[string]limiter.Zone)) {
+func Run(t *testing.T, open func(t *testing.T, zones ...string) (Store, map[string]limiter.Counts)) {
 	themes := []struct {
 		name string
 		run  func(*testing.T, opener)
@@ -48,7 +48,7 @@ type Store interface {
 	limiter.Operator
 }
 
-type opener func(t *testing.T, zones ...string) (Store, map[string]limiter.Zone)
+type opener func(t *testing.T, zones ...string) (Store, map[string]limiter.Counts)
 
 // start is when tests begin: 2026-01-01T00:00:00Z, the beginning of a minute and of an hour.
 const start limiter.Instant = 1_767_225_600_000_000
@@ -88,7 +88,7 @@ func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Stor
 }
 
 // perMinute returns a rule with this limit per minute.
-func perMinute(t *testing.T, id uint32, zone limiter.Zone, a limiter.Algorithm, events int64) *limiter.Rule {
+func perMinute(t *testing.T, id uint32, zone limiter.Counts, a limiter.Algorithm, events int64) *limiter.Rule {
 	t.Helper()
 	return newRule(t, limiter.Rule{
 		ID: id, Zone: zone, Algorithm: a, Limit: limiter.Limit{Events: events, Window: time.Minute},

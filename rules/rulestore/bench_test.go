@@ -15,23 +15,25 @@ import (
 func BenchmarkChange(b *testing.B) {
 	for _, store := range []struct {
 		name string
-		open func(b *testing.B) func() rules.Store
+		open func(b *testing.B) func() rules.VersionStore
 	}{
-		{"storage", func(b *testing.B) func() rules.Store {
+		{"storage", func(b *testing.B) func() rules.VersionStore {
 			one := newStorage(b.TempDir()) // which announces to itself alone
-			return func() rules.Store { return one }
+			return func() rules.VersionStore { return one }
 		}},
-		{"redis", func(b *testing.B) func() rules.Store {
+		{"redis", func(b *testing.B) func() rules.VersionStore {
 			server := redistest.NewServer(b)
-			return func() rules.Store { return newRedis(b, redisconn.Options{Addresses: []string{server.Addr}}, "rl") }
+			return func() rules.VersionStore {
+				return newRedis(b, redisconn.Options{Addresses: []string{server.Addr}}, "rl")
+			}
 		}},
-		{"postgres", func(b *testing.B) func() rules.Store { return postgresFixture(b, pgtest.Shared(b)).Open }},
+		{"postgres", func(b *testing.B) func() rules.VersionStore { return postgresFixture(b, pgtest.Shared(b)).Open }},
 	} {
 		b.Run("store="+store.name, func(b *testing.B) { benchmarkChange(b, store.open(b)) })
 	}
 }
 
-func benchmarkChange(b *testing.B, open func() rules.Store) {
+func benchmarkChange(b *testing.B, open func() rules.VersionStore) {
 	var nodes [2]*rules.Watcher
 	arrived := make(chan int64, 1000)
 	for i := range nodes {

@@ -67,7 +67,7 @@ func refuses(t *testing.T, name string, latest func(context.Context) (*rules.Ver
 }
 
 // writeOne writes a version with one override to a store.
-func writeOne(t *testing.T, s rules.Store) {
+func writeOne(t *testing.T, s rules.VersionStore) {
 	t.Helper()
 	d := &rules.Document{Overrides: []*rules.Override{{Entry: rules.Entry{ID: "a"}, Key: rules.Key{Zone: "z", Text: "k"}, Multiplier: 2}}}
 	v := &rules.Version{Number: 1, Time: time.Now(), Lineage: "l", Document: d}

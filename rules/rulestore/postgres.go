@@ -26,7 +26,7 @@ type Postgres struct {
 	known *snapshot // the last version that was read or written; guarded by mu
 }
 
-var _ rules.Store = (*Postgres)(nil)
+var _ rules.VersionStore = (*Postgres)(nil)
 
 // OpenPostgres returns a store on the database of a URL like
 // postgres://user:password@host:5432/database. It does not connect yet. Errors never have the
@@ -43,7 +43,7 @@ func OpenPostgres(url string) (*Postgres, error) {
 	return &Postgres{pool: pool, tables: rulesTables}, nil
 }
 
-// Name implements [rules.Store].
+// Name implements [rules.VersionStore].
 func (*Postgres) Name() string { return "postgres" }
 
 // Place names the database without its user and password: it stays when these change.
@@ -56,13 +56,13 @@ func (p *Postgres) Place() string {
 	return fmt.Sprint(slices.Compact(hosts), " ", c.Database, " ", c.RuntimeParams["search_path"])
 }
 
-// Close implements [rules.Store]. It waits for calls that run, and closes the connections.
+// Close implements [rules.VersionStore]. It waits for calls that run, and closes the connections.
 func (p *Postgres) Close() error {
 	p.pool.Close()
 	return nil
 }
 
-// Latest implements [rules.Store].
+// Latest implements [rules.VersionStore].
 func (p *Postgres) Latest(ctx context.Context) (*rules.Version, error) {
 	v := &rules.Version{Document: new(rules.Document)}
 	err := p.read(ctx, func(tx pgx.Tx) error {
@@ -78,7 +78,7 @@ func (p *Postgres) Latest(ctx context.Context) (*rules.Version, error) {
 	return v, nil
 }
 
-// Version implements [rules.Store].
+// Version implements [rules.VersionStore].
 func (p *Postgres) Version(ctx context.Context, number int64) (*rules.Version, error) {
 	var v *rules.Version
 	err := p.read(ctx, func(tx pgx.Tx) error {
@@ -102,7 +102,7 @@ func (p *Postgres) Version(ctx context.Context, number int64) (*rules.Version, e
 	return v, nil
 }
 
-// History implements [rules.Store].
+// History implements [rules.VersionStore].
 func (p *Postgres) History(ctx context.Context, before int64, limit int) (history []*rules.Version, err error) {
 	err = p.read(ctx, func(tx pgx.Tx) error {
 		found, err := tx.Query(ctx, selectVersions+"WHERE version < $1 OR $1 = 0 ORDER BY version DESC LIMIT $2", before, limit)
@@ -119,7 +119,7 @@ func (p *Postgres) History(ctx context.Context, before int64, limit int) (histor
 	return history, err
 }
 
-// Watch implements [rules.Store]. It listens on a connection of its own, which triggers notify of
+// Watch implements [rules.VersionStore]. It listens on a connection of its own, which triggers notify of
 // versions.
 func (p *Postgres) Watch(ctx context.Context, changed func()) error {
 	if err := p.migrate(ctx); err != nil {

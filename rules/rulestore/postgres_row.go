@@ -113,7 +113,7 @@ func accessRow(a *rules.AccessEntry) *row {
 	return &row{Entry: kept(a.Entry), Key: *cmp.Or(a.Key, new(rules.Key)), Action: a.Action, Address: a.Address}
 }
 
-func limitRows(zones map[string]*rules.Zone) (all []*row) {
+func limitRows(zones map[string]*rules.ZoneChange) (all []*row) {
 	place := func(own *row, tiers map[string]string) {
 		if *own != (row{Key: own.Key, Endpoint: own.Endpoint}) || len(tiers) == 0 {
 			all = append(all, own)
@@ -214,15 +214,15 @@ func emergencyOf(rows []*row) *rules.Emergency {
 	return &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.ExpiresAt, Reason: r.Reason, StartedBy: r.CreatedBy}
 }
 
-func zonesOf(limits []*row) map[string]*rules.Zone {
+func zonesOf(limits []*row) map[string]*rules.ZoneChange {
 	if len(limits) == 0 {
 		return nil
 	}
-	zones := make(map[string]*rules.Zone)
+	zones := make(map[string]*rules.ZoneChange)
 	for _, r := range limits {
 		z := zones[r.Zone]
 		if z == nil {
-			z = new(rules.Zone)
+			z = new(rules.ZoneChange)
 			zones[r.Zone] = z
 		}
 		limit, tiers := &z.Limit, &z.Tiers

@@ -27,7 +27,7 @@ func openPostgres(t testing.TB, url string) *rulestore.Postgres {
 }
 
 // latest returns the newest version.
-func latest(t *testing.T, store rules.Store) *rules.Version {
+func latest(t *testing.T, store rules.VersionStore) *rules.Version {
 	t.Helper()
 	v, err := store.Latest(t.Context())
 	if err != nil {
@@ -37,7 +37,7 @@ func latest(t *testing.T, store rules.Store) *rules.Version {
 }
 
 // write writes a version after the newest one.
-func write(t *testing.T, store rules.Store, v *rules.Version) {
+func write(t *testing.T, store rules.VersionStore, v *rules.Version) {
 	t.Helper()
 	if err := store.Write(t.Context(), v, v.Number-1); err != nil {
 		t.Fatalf("writing version %d: %v", v.Number, err)
@@ -48,7 +48,7 @@ func write(t *testing.T, store rules.Store, v *rules.Version) {
 func postgresFixture(t testing.TB, server *pgtest.Server) rulestoretest.Fixture {
 	t.Helper()
 	url := server.URL(server.Database(t))
-	return rulestoretest.Fixture{Open: func() rules.Store { return openPostgres(t, url) }}
+	return rulestoretest.Fixture{Open: func() rules.VersionStore { return openPostgres(t, url) }}
 }
 
 func TestPostgres(t *testing.T) {
@@ -95,7 +95,7 @@ func TestPostgresOrder(t *testing.T) {
 			})
 		}
 		write(t, one, v)
-		for name, store := range map[string]rules.Store{"that follows": other, "that has read nothing": openPostgres(t, url)} {
+		for name, store := range map[string]rules.VersionStore{"that follows": other, "that has read nothing": openPostgres(t, url)} {
 			if got := latest(t, store).Document; !reflect.DeepEqual(got, v.Document) {
 				t.Errorf("version %d at a store %s has the overrides %s, want %s", v.Number, name, overrideIDs(got), ids)
 			}
@@ -124,7 +124,7 @@ func TestPostgresKeepsEmptyPlaces(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
 	url := server.URL(server.Database(t))
-	v := &rules.Version{Number: 1, Document: &rules.Document{Zones: map[string]*rules.Zone{
+	v := &rules.Version{Number: 1, Document: &rules.Document{Zones: map[string]*rules.ZoneChange{
 		"empty":    {},
 		"dry":      {DryRun: "5%"},
 		"compare":  {Compare: &rules.Comparison{Algorithm: "fixed_window"}, Tiers: map[string]string{"pro": "1/1s"}},

@@ -27,7 +27,7 @@ var beginWrite = []string{
 	`SELECT rate_limit_lock()`,
 }
 
-// Write implements [rules.Store].
+// Write implements [rules.VersionStore].
 func (p *Postgres) Write(ctx context.Context, v *rules.Version, after int64) error {
 	var written *snapshot
 	write := func(tx pgx.Tx) (err error) {

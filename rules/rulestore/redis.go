@@ -45,17 +45,17 @@ func NewRedis(client *redisconn.Client, prefix string) *Redis {
 	return &Redis{conn: client.NewConn(key), channel: key, limits: defaultLimits, idle: newBackground()}
 }
 
-// Name implements [rules.Store].
+// Name implements [rules.VersionStore].
 func (r *Redis) Name() string { return "redis" }
 
-// Close implements [rules.Store].
+// Close implements [rules.VersionStore].
 func (r *Redis) Close() error {
 	r.idle.close()
 	r.conn.Close()
 	return nil
 }
 
-// Latest implements [rules.Store].
+// Latest implements [rules.VersionStore].
 func (r *Redis) Latest(ctx context.Context) (*rules.Version, error) {
 	v, err := r.read(ctx, "")
 	if errors.Is(err, rules.ErrNotFound) {
@@ -64,7 +64,7 @@ func (r *Redis) Latest(ctx context.Context) (*rules.Version, error) {
 	return v, err
 }
 
-// Version implements [rules.Store].
+// Version implements [rules.VersionStore].
 func (r *Redis) Version(ctx context.Context, number int64) (*rules.Version, error) {
 	return r.read(ctx, fmt.Sprint(number))
 }
@@ -147,7 +147,7 @@ func parseVersion(text string) (v *rules.Version, document string, err error) {
 	return v, text[:nameLength], nil
 }
 
-// History implements [rules.Store].
+// History implements [rules.VersionStore].
 func (r *Redis) History(ctx context.Context, before int64, limit int) ([]*rules.Version, error) {
 	reply, err := texts(r.conn.Eval(ctx, listScript, before, limit))
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *Redis) History(ctx context.Context, before int64, limit int) ([]*rules.
 	return history, nil
 }
 
-// Write implements [rules.Store]. A version that Redis has is not written again. So it may be sent
+// Write implements [rules.VersionStore]. A version that Redis has is not written again. So it may be sent
 // again after an answer was lost.
 func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error {
 	document, err := r.cache.encode(v.Document)
@@ -217,7 +217,7 @@ func (r *Redis) Settings(ctx context.Context) (redisconn.Settings, error) {
 	return r.conn.Settings(ctx)
 }
 
-// Watch implements [rules.Store].
+// Watch implements [rules.VersionStore].
 func (r *Redis) Watch(ctx context.Context, changed func()) error {
 	return r.conn.Subscribe(ctx, r.channel, changed)
 }

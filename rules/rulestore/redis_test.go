@@ -26,7 +26,7 @@ func newRedis(t testing.TB, o redisconn.Options, prefix string) *rulestore.Redis
 // onRedis returns a place for versions with a prefix of its own.
 func onRedis(t *testing.T, o redisconn.Options) rulestoretest.Fixture {
 	prefix := fmt.Sprintf("rl%d", prefixes.Add(1))
-	return rulestoretest.Fixture{Open: func() rules.Store { return newRedis(t, o, prefix) }, AddsOlder: true}
+	return rulestoretest.Fixture{Open: func() rules.VersionStore { return newRedis(t, o, prefix) }, AddsOlder: true}
 }
 
 func TestRedis(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRedisStoresDocumentsOnce(t *testing.T) {
 	defer one.Close()
 	defer other.Close()
 	document := rulestoretest.Version(1).Document
-	write := func(store rules.Store, n int64, d *rules.Document) {
+	write := func(store rules.VersionStore, n int64, d *rules.Document) {
 		t.Helper()
 		if err := store.Write(t.Context(), &rules.Version{Number: n, Document: d}, n-1); err != nil {
 			t.Fatal(err)

@@ -85,10 +85,10 @@ func (s *Storage) patchKey(name string) string { return path.Join(s.dir, name+".
 
 func (s *Storage) indexKey() string { return path.Join(s.dir, "versions.json") }
 
-// Name implements [rules.Store].
+// Name implements [rules.VersionStore].
 func (s *Storage) Name() string { return "storage" }
 
-// Close implements [rules.Store].
+// Close implements [rules.VersionStore].
 func (s *Storage) Close() error {
 	s.idle.close()
 	return nil
@@ -113,7 +113,7 @@ func (s *Storage) index(ctx context.Context) (*storageIndex, error) {
 	return x, nil
 }
 
-// Latest implements [rules.Store].
+// Latest implements [rules.VersionStore].
 func (s *Storage) Latest(ctx context.Context) (*rules.Version, error) {
 	v, err := s.read(ctx, func(versions []storedVersion) int { return len(versions) - 1 })
 	if errors.Is(err, rules.ErrNotFound) {
@@ -122,7 +122,7 @@ func (s *Storage) Latest(ctx context.Context) (*rules.Version, error) {
 	return v, err
 }
 
-// Version implements [rules.Store].
+// Version implements [rules.VersionStore].
 func (s *Storage) Version(ctx context.Context, number int64) (*rules.Version, error) {
 	return s.read(ctx, func(versions []storedVersion) int {
 		return slices.IndexFunc(versions, func(v storedVersion) bool { return v.Number == number })
@@ -186,7 +186,7 @@ func (s *Storage) document(ctx context.Context, x *storageIndex, name string) (*
 	return patched(document, base, patches)
 }
 
-// History implements [rules.Store].
+// History implements [rules.VersionStore].
 func (s *Storage) History(ctx context.Context, before int64, limit int) ([]*rules.Version, error) {
 	x, err := s.index(ctx)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Storage) History(ctx context.Context, before int64, limit int) ([]*rule
 	return history, nil
 }
 
-// Write implements [rules.Store].
+// Write implements [rules.VersionStore].
 func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) error {
 	if err := s.checkNewest(ctx, after); err != nil {
 		return err // without the lock, for which nodes wait a second
@@ -364,7 +364,7 @@ func (s *Storage) removeUnusedLocked(ctx context.Context, x *storageIndex) bool 
 	return err == nil
 }
 
-// Watch implements [rules.Store]. It sees what is written through s.
+// Watch implements [rules.VersionStore]. It sees what is written through s.
 func (s *Storage) Watch(ctx context.Context, changed func()) error {
 	s.mu.Lock()
 	s.watchers[&changed] = struct{}{}

@@ -29,7 +29,7 @@ const writeForever = "RULESTORE_TEST_WRITE_FOREVER"
 
 func TestMain(m *testing.M) {
 	if place := os.Getenv(writeForever); place != "" {
-		store, err := rules.Store(newStorage(place)), error(nil)
+		store, err := rules.VersionStore(newStorage(place)), error(nil)
 		if strings.HasPrefix(place, "postgres://") {
 			store, err = rulestore.OpenPostgres(place)
 		}
@@ -87,7 +87,7 @@ func newStorage(dir string) *rulestore.Storage {
 
 // onFiles returns a place for versions in a directory.
 func onFiles(dir string) rulestoretest.Fixture {
-	return rulestoretest.Fixture{Open: func() rules.Store { return newStorage(dir) }, WatchesItself: true, AddsOlder: true}
+	return rulestoretest.Fixture{Open: func() rules.VersionStore { return newStorage(dir) }, WatchesItself: true, AddsOlder: true}
 }
 
 func TestStorage(t *testing.T) {
@@ -222,7 +222,7 @@ func TestStorageReportsDamage(t *testing.T) {
 
 // A keeper is a store with other limits.
 type keeper interface {
-	rules.Store
+	rules.VersionStore
 	Keep(versions, bytes int)
 }
 

@@ -1,4 +1,4 @@
-// Package rulestoretest is the conformance suite of [rules.Store]: every store passes Run, and
+// Package rulestoretest is the conformance suite of [rules.VersionStore]: every store passes Run, and
 // LargeDocument. Crash is for stores on a server.
 package rulestoretest
 
@@ -24,7 +24,7 @@ const patience = 15 * time.Second
 type Fixture struct {
 	// Open returns a store of that place, as one node has it. Stores that it returns share their
 	// versions.
-	Open func() rules.Store
+	Open func() rules.VersionStore
 
 	// WatchesItself is set for stores that announce only what was written through the same store.
 	WatchesItself bool
@@ -66,7 +66,7 @@ type suite struct {
 }
 
 // open returns a store that is closed after the test.
-func (s *suite) open() rules.Store {
+func (s *suite) open() rules.VersionStore {
 	s.Helper()
 	store := s.Open()
 	s.Cleanup(func() {
@@ -97,7 +97,7 @@ func Version(n int64) *rules.Version {
 			{Kind: rules.AddQuota, Key: rules.Key{Zone: "user", Base64: "/wA="}, Endpoint: "/v1/*", Events: n},
 		},
 		Document: &rules.Document{
-			Zones: map[string]*rules.Zone{"user": {
+			Zones: map[string]*rules.ZoneChange{"user": {
 				Limit: fmt.Sprintf("%d/1m", n), Tiers: map[string]string{"pro": "5/1s"}, DryRun: "5%",
 				Compare:   &rules.Comparison{Keys: "10%", Limit: "3/1s", Algorithm: "sliding_window 6"},
 				Endpoints: map[string]*rules.Endpoint{"POST /v1/*": {Limit: "1/1s", Tiers: map[string]string{"pro": "2/1s"}}},
@@ -132,14 +132,14 @@ func (s *suite) equal(what string, got, want *rules.Version) {
 	}
 }
 
-func (s *suite) write(store rules.Store, v *rules.Version, after int64) {
+func (s *suite) write(store rules.VersionStore, v *rules.Version, after int64) {
 	s.Helper()
 	if err := store.Write(s.Context(), v, after); err != nil {
 		s.Fatalf("writing version %d: %v", v.Number, err)
 	}
 }
 
-func (s *suite) latest(store rules.Store) *rules.Version {
+func (s *suite) latest(store rules.VersionStore) *rules.Version {
 	s.Helper()
 	v, err := store.Latest(s.Context())
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *suite) latest(store rules.Store) *rules.Version {
 }
 
 // mustHave fails the test unless a store has a version, which it is to return by its number.
-func (s *suite) mustHave(store rules.Store, want *rules.Version) {
+func (s *suite) mustHave(store rules.VersionStore, want *rules.Version) {
 	s.Helper()
 	got, err := store.Version(s.Context(), want.Number)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *suite) mustHave(store rules.Store, want *rules.Version) {
 }
 
 // hasNumbers fails the test unless the history of a store has versions of these numbers.
-func (s *suite) hasNumbers(store rules.Store, want ...int64) (history []*rules.Version) {
+func (s *suite) hasNumbers(store rules.VersionStore, want ...int64) (history []*rules.Version) {
 	s.Helper()
 	history, err := store.History(s.Context(), 0, 10)
 	if err != nil || !slices.Equal(numbers(history), want) {
@@ -187,7 +187,7 @@ func (s *suite) writeAndRead() {
 		s.write(one, v, v.Number-1)
 		s.equal("the newest version", s.latest(one), v)
 		s.equal("the newest version at the other store", s.latest(other), v)
-		for _, store := range []rules.Store{one, other, s.open()} {
+		for _, store := range []rules.VersionStore{one, other, s.open()} {
 			s.mustHave(store, v)
 		}
 	}
@@ -201,7 +201,7 @@ func (s *suite) conflict() {
 	for _, wrong := range []struct{ number, after int64 }{{1, 0}, {2, 1}, {4, 3}, {3, 0}, {9, 8}} {
 		v := Version(wrong.number)
 		v.Author = "mallory"
-		for _, store := range []rules.Store{one, other} {
+		for _, store := range []rules.VersionStore{one, other} {
 			if err := store.Write(s.Context(), v, wrong.after); !errors.Is(err, rules.ErrConflict) {
 				s.Errorf("writing version %d after %d = %v, want ErrConflict", wrong.number, wrong.after, err)
 			}
@@ -264,7 +264,7 @@ func (s *suite) history() {
 
 // watching watches a store until stop or the end of the test. changed gets an element for each
 // call.
-func (s *suite) watching(store rules.Store) (changed chan struct{}, stop func()) {
+func (s *suite) watching(store rules.VersionStore) (changed chan struct{}, stop func()) {
 	s.Helper()
 	changed = make(chan struct{}, 1000)
 	ctx, cancel := context.WithCancel(s.Context())
@@ -295,7 +295,7 @@ func (s *suite) await(changed <-chan struct{}, what string) {
 
 func (s *suite) watch() {
 	writer := s.open()
-	watchers := []rules.Store{writer, writer}
+	watchers := []rules.VersionStore{writer, writer}
 	if !s.WatchesItself {
 		watchers = append(watchers, s.open(), s.open())
 	}
@@ -328,7 +328,7 @@ func (s *suite) watchEnds() {
 // concurrentWriters has writers on three nodes add an override each.
 func (s *suite) concurrentWriters() {
 	const writers = 30
-	stores := make([]rules.Store, 3)
+	stores := make([]rules.VersionStore, 3)
 	for i := range stores {
 		stores[i] = s.open()
 	}

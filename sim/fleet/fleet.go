@@ -64,7 +64,7 @@ func New(o Options, f Fault) (*Fleet, error) {
 
 // Add has the next request arrive at one of the nodes. Requests must come in the order of their
 // instants.
-func (f *Fleet) Add(r sim.Request) {
+func (f *Fleet) Add(r sim.Arrival) {
 	f.advance(r.At)
 	for len(f.nodes) < f.options.Nodes {
 		f.nodes = append(f.nodes, f.newNode())
@@ -110,7 +110,7 @@ func (f *Fleet) advance(to limiter.Instant) {
 }
 
 // take decides a request at n. cost is the cost of the request, at most what can be taken at once.
-func (n *node) take(r sim.Request, cost int64) limiter.Decision {
+func (n *node) take(r sim.Arrival, cost int64) limiter.Decision {
 	var room [4]byte
 	takes := [1]limiter.Take{{Rule: n.rule, Key: binary.LittleEndian.AppendUint32(room[:0], uint32(r.Key)), Cost: cost}}
 	_ = n.store.Take(context.Background(), n.clock(), takes[:]) // the decision says if the store was away

@@ -20,7 +20,7 @@ func play(t *testing.T, o Options, f Fault) Outcome {
 	rng := rand.New(rand.NewPCG(1, 2))
 	at := limiter.Instant(1_800_000_000_000_000)
 	for i := range 20_000 {
-		r := sim.Request{At: at, Key: sim.Key(rng.IntN(10)), Cost: 1}
+		r := sim.Arrival{At: at, Key: sim.Key(rng.IntN(10)), Cost: 1}
 		if at += 12_000; i > 10_000 && i%2 == 0 {
 			r.Key = 0
 		}

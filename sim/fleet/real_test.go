@@ -56,7 +56,7 @@ func TestRealFleet(t *testing.T) {
 // nodes began to decide, how many of them were admitted, and for which share of the time the machine was
 // late.
 func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds int) (
-	requests []sim.Request, admitted int64, late float64,
+	requests []sim.Arrival, admitted int64, late float64,
 ) {
 	t.Helper()
 	server := redistest.Shared(t)
@@ -96,7 +96,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 		i, key := rng.IntN(nodes), rng.IntN(keys)*rng.IntN(keys)/keys
 		all.Go(func() {
 			mu.Lock()
-			requests = append(requests, sim.Request{At: limiter.At(time.Now()), Key: sim.Key(key), Cost: 1})
+			requests = append(requests, sim.Arrival{At: limiter.At(time.Now()), Key: sim.Key(key), Cost: 1})
 			mu.Unlock()
 			if take(t, stores[i], rules[i], key) {
 				ok.Add(1)
@@ -104,7 +104,7 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 		})
 	}
 	all.Wait()
-	slices.SortFunc(requests, func(a, b sim.Request) int { return int(a.At - b.At) })
+	slices.SortFunc(requests, func(a, b sim.Arrival) int { return int(a.At - b.At) })
 	return requests, ok.Load(), late
 }
 

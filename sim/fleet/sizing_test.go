@@ -46,7 +46,7 @@ func TestCallsOfAKey(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			begin := limiter.Instant(1_800_000_000_000_000)
 			for at := begin; at < begin+limiter.Instant(length.Microseconds()); {
-				f.Add(sim.Request{At: at, Cost: 1})
+				f.Add(sim.Arrival{At: at, Cost: 1})
 				at += limiter.Instant(rng.ExpFloat64() * 1e6 / float64(test.rate))
 			}
 			got := f.Outcome().CallsPer1000 / 1000 * float64(test.rate)

@@ -13,7 +13,7 @@ type Record struct {
 	Key  []byte
 	Cost int64
 
-	Rule uint16       // see [sim.Request]
+	Rule uint16       // see [sim.Arrival]
 	Said sim.Decision // the decision that the line records
 }
 

@@ -91,7 +91,7 @@ func TestMemoryOfHostileLogs(t *testing.T) {
 				t.Fatalf("%s: %v", test.name, err)
 			}
 			keys := new(sim.Keys)
-			summaries, err := Read([]Source{{Name: "log", Lines: lines, Format: f}}, keys, 0, 0, func(sim.Request) {})
+			summaries, err := Read([]Source{{Name: "log", Lines: lines, Format: f}}, keys, 0, 0, func(sim.Arrival) {})
 			if peak := max(watched.peak, before) - before; peak > most {
 				t.Errorf("%s as %s: %d MB are in use, want at most %d", test.name, format, peak>>20, most>>20)
 			}
@@ -136,7 +136,7 @@ func live() uint64 {
 func TestMemoryOfOneInstant(t *testing.T) {
 	o := order{bound: sortBound}
 	for i := range maxHeld + 10 {
-		o.add(sim.Request{At: 1_700_000_000_000_000, Key: sim.Key(i)})
+		o.add(sim.Arrival{At: 1_700_000_000_000_000, Key: sim.Key(i)})
 	}
 	for want := range sim.Key(10) {
 		if r, ok := o.next(false); !ok || r.Key != want {

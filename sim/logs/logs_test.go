@@ -20,7 +20,7 @@ func read(t *testing.T, from, to limiter.Instant, sources ...Source) ([]string, 
 	t.Helper()
 	var keys sim.Keys
 	var got []string
-	summaries, err := Read(sources, &keys, from, to, func(r sim.Request) {
+	summaries, err := Read(sources, &keys, from, to, func(r sim.Arrival) {
 		got = append(got, fmt.Sprintf("%d %s %d", r.At, keys.Name(r.Key), r.Cost))
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestKeyless(t *testing.T) {
 }
 
 func TestTableWithoutColumn(t *testing.T) {
-	_, err := Read([]Source{source(t, "at,who\n1,2", NewTable(Fields{Time: "ts"}, ',', Keys("who", "")))}, new(sim.Keys), 0, 0, func(sim.Request) {})
+	_, err := Read([]Source{source(t, "at,who\n1,2", NewTable(Fields{Time: "ts"}, ',', Keys("who", "")))}, new(sim.Keys), 0, 0, func(sim.Arrival) {})
 	if want := `log, line 1: the table has no column "ts": use one of at, who`; err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
@@ -199,7 +199,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		requests, last := int64(0), limiter.Instant(0)
-		summaries, err := Read([]Source{{Name: "log", Lines: lines, Format: fm}}, new(sim.Keys), 0, 0, func(r sim.Request) {
+		summaries, err := Read([]Source{{Name: "log", Lines: lines, Format: fm}}, new(sim.Keys), 0, 0, func(r sim.Arrival) {
 			if r.At < last || r.Cost < 1 {
 				t.Errorf("request %+v after one of %d", r, last)
 			}

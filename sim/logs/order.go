@@ -20,16 +20,16 @@ type order struct {
 	last   int64 // instant of the request that next returned last
 }
 
-func (o *order) add(r sim.Request) {
+func (o *order) add(r sim.Arrival) {
 	o.newest = max(o.newest, int64(r.At))
 	o.held.Push(r, struct{}{})
 }
 
 // next returns the earliest request, if no earlier one can come any more. all says that no more
 // requests come.
-func (o *order) next(all bool) (r sim.Request, ok bool) {
+func (o *order) next(all bool) (r sim.Arrival, ok bool) {
 	if o.held.Len() == 0 || !all && o.held.Len() <= maxHeld && int64(o.held.First()) > o.newest-o.bound {
-		return sim.Request{}, false
+		return sim.Arrival{}, false
 	}
 	r, _ = o.held.Pop()
 	if int64(r.At) < o.last {

@@ -109,7 +109,7 @@ func TestRowsRefuse(t *testing.T) {
 
 // readAll reads a source and discards its requests.
 func readAll(s Source) (Summary, error) {
-	summaries, err := Read([]Source{s}, new(sim.Keys), 0, 0, func(sim.Request) {})
+	summaries, err := Read([]Source{s}, new(sim.Keys), 0, 0, func(sim.Arrival) {})
 	if err != nil {
 		return Summary{}, err
 	}

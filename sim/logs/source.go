@@ -45,7 +45,7 @@ type stream struct {
 	keys    *sim.Keys
 	order   order
 	ended   bool
-	current sim.Request // the next request
+	current sim.Arrival // the next request
 }
 
 func newStream(s Source, keys *sim.Keys) *stream {
@@ -104,7 +104,7 @@ func (s *stream) read() error {
 		return nil
 	}
 	s.Requests++
-	s.order.add(sim.Request{
+	s.order.add(sim.Arrival{
 		At: max(1, record.At), Key: s.keys.Number(record.Key), Rule: record.Rule, Said: record.Said, Cost: record.Cost,
 	})
 	return nil
@@ -113,7 +113,7 @@ func (s *stream) read() error {
 // Read reads all sources, merged by time, and calls add for each request in the order of arrival. It
 // returns a summary of each source. It leaves out requests before from, and requests at or after to. A
 // bound of 0 is no bound.
-func Read(sources []Source, keys *sim.Keys, from, to limiter.Instant, add func(sim.Request)) ([]Summary, error) {
+func Read(sources []Source, keys *sim.Keys, from, to limiter.Instant, add func(sim.Arrival)) ([]Summary, error) {
 	streams := make([]*stream, len(sources))
 	for i, s := range sources {
 		streams[i] = newStream(s, keys)

@@ -34,7 +34,7 @@ func TestLogsOfOtherSystems(t *testing.T) {
 			t.Errorf("%.20q... is %q, %v, want json", tc.text, format, err)
 		}
 		source := Source{Lines: plain, Format: NewJSON(CaddyFields, Keys("ip", ""))}
-		summaries, err := Read([]Source{source}, new(sim.Keys), 0, 0, func(sim.Request) {})
+		summaries, err := Read([]Source{source}, new(sim.Keys), 0, 0, func(sim.Arrival) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestCutLogs(t *testing.T) {
 		plain, err := Open(bytes.NewReader(packed.Bytes()[:n]))
 		if err == nil {
 			source := Source{Lines: plain, Format: NewJSON(CaddyFields, Keys("ip", ""))}
-			_, err = Read([]Source{source}, new(sim.Keys), 0, 0, func(sim.Request) {})
+			_, err = Read([]Source{source}, new(sim.Keys), 0, 0, func(sim.Arrival) {})
 		}
 		if err == nil || !strings.Contains(err.Error(), "use a log that can be read to its end") {
 			t.Errorf("after %d bytes: the error is %v, want a remedy", n, err)

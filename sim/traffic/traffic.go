@@ -60,7 +60,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
 // Make calls add for each request, in the order of arrival. The names of keys are key-0, key-1 and so
 // on.
-func (o *Options) Make(keys *sim.Keys, add func(sim.Request)) {
+func (o *Options) Make(keys *sim.Keys, add func(sim.Arrival)) {
 	m := &maker{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0)), keys: keys}
 	m.zipf = rand.NewZipf(m.rng, o.Skew, 1, uint64(o.Keys-1))
 	most := o.Rate * m.peak()
@@ -73,7 +73,7 @@ func (o *Options) Make(keys *sim.Keys, add func(sim.Request)) {
 		if m.rng.Float64()*m.peak() >= m.rate(at, part) {
 			continue // this request would come only at the highest rate
 		}
-		add(sim.Request{At: begin + limiter.Instant(math.Round(at*1e6)), Key: m.key(at, part), Cost: 1})
+		add(sim.Arrival{At: begin + limiter.Instant(math.Round(at*1e6)), Key: m.key(at, part), Cost: 1})
 	}
 }
 

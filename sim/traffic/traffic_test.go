@@ -9,16 +9,16 @@ import (
 )
 
 // made returns the requests of the options in text, and their keys.
-func made(t *testing.T, text string) ([]sim.Request, *sim.Keys) {
+func made(t *testing.T, text string) ([]sim.Arrival, *sim.Keys) {
 	t.Helper()
 	o, err := Parse(text, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var requests []sim.Request
+	var requests []sim.Arrival
 	keys := new(sim.Keys)
-	o.Make(keys, func(r sim.Request) { requests = append(requests, r) })
-	if !slices.IsSortedFunc(requests, func(a, b sim.Request) int { return int(a.At - b.At) }) {
+	o.Make(keys, func(r sim.Arrival) { requests = append(requests, r) })
+	if !slices.IsSortedFunc(requests, func(a, b sim.Arrival) int { return int(a.At - b.At) }) {
 		t.Errorf("%s: the requests are out of order", text)
 	}
 	again, err := Parse(o.String(), 9)
@@ -29,7 +29,7 @@ func made(t *testing.T, text string) ([]sim.Request, *sim.Keys) {
 }
 
 // share returns the fraction of the requests that come between two fractions of the time.
-func share(requests []sim.Request, seconds, from, to float64) float64 {
+func share(requests []sim.Arrival, seconds, from, to float64) float64 {
 	n := 0
 	for _, r := range requests {
 		if part := float64(r.At-begin) / 1e6 / seconds; part >= from && part < to {

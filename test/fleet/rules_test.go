@@ -20,14 +20,14 @@ type operator struct {
 	w *rules.Watcher
 }
 
-func newOperator(t *testing.T, store rules.Store) *operator {
+func newOperator(t *testing.T, store rules.VersionStore) *operator {
 	o := &operator{t, rules.NewWatcher(store, rules.Options{})}
 	t.Cleanup(func() { _ = o.w.Close() })
 	return o
 }
 
 // rulesIn returns the store of the rules of nodes that share a Redis.
-func rulesIn(t *testing.T, redis *redistest.Server) rules.Store {
+func rulesIn(t *testing.T, redis *redistest.Server) rules.VersionStore {
 	client := redisconn.New(redisconn.Options{Addresses: []string{redis.Addr}, Timeout: 5 * time.Second})
 	t.Cleanup(client.Close)
 	return rulestore.NewRedis(client, "rl")

@@ -19,7 +19,7 @@ type Target struct {
 	id       string         // equal for equal stores; has no secrets
 	name     string         // name of the kind of the store
 	redis    *stores.Target // nil if the rules are not in Redis
-	open     func(*Watcher, Observer) rules.Store
+	open     func(*Watcher, Observer) rules.VersionStore
 	storage  certmagic.Storage // the storage of this configuration
 	copyName string            // name of the copy of the rules in storage; "" if the store itself is storage
 	durable  bool              // the store does not lose data by itself
@@ -43,7 +43,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 		return &Target{
 			id: name + " " + redis.ID(), name: name, redis: redis, storage: storage,
 			copyName: digest(redis.Place())[:16],
-			open: func(w *Watcher, observer Observer) rules.Store {
+			open: func(w *Watcher, observer Observer) rules.VersionStore {
 				client, release := redis.Connect(observer)
 				w.release = release
 				return rulestore.NewRedis(client, redis.Prefix())
@@ -62,7 +62,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 		return &Target{
 			id: name + " " + digest(url), name: name, storage: storage,
 			copyName: digest(checked.Place())[:16], durable: true,
-			open: func(*Watcher, Observer) rules.Store {
+			open: func(*Watcher, Observer) rules.VersionStore {
 				store, _ := rulestore.OpenPostgres(url) // Resolve has checked the URL
 				return store
 			},
@@ -74,7 +74,7 @@ func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Targe
 	}
 	return &Target{
 		id: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), name: name, storage: storage,
-		open: func(w *Watcher, _ Observer) rules.Store {
+		open: func(w *Watcher, _ Observer) rules.VersionStore {
 			w.storage = rulestore.NewStorage(storage)
 			return w.storage
 		},

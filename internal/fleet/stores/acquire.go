@@ -34,7 +34,7 @@ type zoneID struct {
 // counts in Redis. Close does not delete counts in Redis, because other nodes use them. They expire by
 // themselves.
 type openZone interface {
-	limiter.Zone
+	limiter.Counts
 	KeysAtLimit() int
 	Keys(yield func(key []byte) bool)
 	Close()
@@ -97,6 +97,6 @@ func (s *Store) KeysOf(zone string) iter.Seq[[]byte] {
 }
 
 // Open returns a zone of the store, and a function that releases the zone.
-func (s *Store) Open(zone string) (_ limiter.Zone, release func()) {
+func (s *Store) Open(zone string) (_ limiter.Counts, release func()) {
 	return zones.Acquire(zoneID{s.id, zone}, func() openZone { return s.open(zone) })
 }

@@ -131,7 +131,7 @@ func TestZonesOfStore(t *testing.T) {
 	redis, releaseRedis := Acquire(resolved(t, `{"addresses": ["192.0.2.1:6379"]}`), new(observer))
 	defer releaseMemory()
 	defer releaseRedis()
-	var opened []limiter.Zone
+	var opened []limiter.Counts
 	for _, s := range []*Store{memory, memory, redis} {
 		z, release := s.Open("api")
 		defer release()

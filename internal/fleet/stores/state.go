@@ -94,9 +94,9 @@ func KeysAtLimit() map[string]int {
 }
 
 // MemoryZones returns the zones that have counts in memory.
-func MemoryZones() (all []*memstore.Zone) {
+func MemoryZones() (all []*memstore.Counts) {
 	for _, z := range zones.All() {
-		if z, inMemory := z.(*memstore.Zone); inMemory {
+		if z, inMemory := z.(*memstore.Counts); inMemory {
 			all = append(all, z)
 		}
 	}

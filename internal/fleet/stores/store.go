@@ -44,7 +44,7 @@ type inRedis struct {
 }
 
 // inFlight is an unexported name, so that other packages cannot reach the embedded store by it.
-type inFlight = concurrency.Store
+type inFlight = concurrency.Limiter
 
 // limits decide takes, and have the methods by which operators read and change counts.
 type limits interface {
@@ -96,12 +96,12 @@ func (s *Store) Preview(ctx context.Context, now time.Time, takes []limiter.Take
 	return s.Peek(ctx, now, takes)
 }
 
-// PeekPermit calls [concurrency.Store.Peek].
+// PeekPermit calls [concurrency.Limiter.Peek].
 func (s *Store) PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
 	return s.inFlight.Peek(now, r, key)
 }
 
-// PreviewPermit calls [concurrency.Store.Preview].
+// PreviewPermit calls [concurrency.Limiter.Preview].
 func (s *Store) PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error) {
 	return s.inFlight.Preview(ctx, now, r, key)
 }

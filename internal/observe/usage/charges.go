@@ -29,7 +29,7 @@ func (c *Charges) LogsCapped(now time.Time) bool {
 }
 
 // PastCharges returns the history of what the responses of an endpoint were charged.
-func (z *Zone) PastCharges(endpoint string) *ChargeHistory {
+func (z *ZoneCounters) PastCharges(endpoint string) *ChargeHistory {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	h := z.past[endpoint]

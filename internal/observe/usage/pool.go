@@ -9,15 +9,15 @@ import (
 
 // zones are the counters of all zones, by the name of the zone: handlers that name one zone share its
 // counters.
-var zones = pool.New[string, *Zone]()
+var zones = pool.New[string, *ZoneCounters]()
 
 // Acquire returns the counters of a zone, and a function that releases them.
-func Acquire(zone string) (z *Zone, release func()) {
-	return zones.Acquire(zone, func() *Zone { return newZone(zone) })
+func Acquire(zone string) (z *ZoneCounters, release func()) {
+	return zones.Acquire(zone, func() *ZoneCounters { return newZone(zone) })
 }
 
 // All returns the counters of all zones of the process.
-func All() []*Zone { return zones.All() }
+func All() []*ZoneCounters { return zones.All() }
 
 // TopOf returns the most used keys of a zone. It returns the zero View if no configuration has the
 // zone.
@@ -29,11 +29,11 @@ func TopOf(zone string) topkeys.View {
 }
 
 // Find returns the counters of a zone. It returns nil if no configuration has the zone.
-func Find(zone string) *Zone { return zones.Get(zone) }
+func Find(zone string) *ZoneCounters { return zones.Get(zone) }
 
 // Keys calls yield with each key in the lists and in the journal of z, until yield returns false. A key
 // may come several times.
-func (z *Zone) Keys(yield func(key []byte) bool) {
+func (z *ZoneCounters) Keys(yield func(key []byte) bool) {
 	for _, list := range []*topkeys.List{&z.Top.Rejected, &z.Top.Taken} {
 		for _, key := range list.Keys() {
 			if !yield([]byte(key)) {
@@ -50,4 +50,4 @@ func (z *Zone) Keys(yield func(key []byte) bool) {
 }
 
 // Close does nothing. The pool calls it when no configuration has the zone any more.
-func (*Zone) Close() {}
+func (*ZoneCounters) Close() {}

@@ -99,7 +99,7 @@ func (c *Running) history(ctx context.Context, zone string, r *api.HistoryReques
 		return nil, err
 	}
 	timeline, err := c.Watcher.Timeline(ctx, &historian.Subject, r.Versions)
-	used := cmp.Or(usage.Find(zone), new(usage.Zone))
+	used := cmp.Or(usage.Find(zone), new(usage.ZoneCounters))
 	view := used.Journal.View()
 	answer := historian.Tell(&timeline, &view, c.Store.Node())
 	answer.Since = used.Began.UTC().Truncate(time.Millisecond)

@@ -43,7 +43,7 @@ func (c *Running) findKey(ctx context.Context, zone, hash string) *api.KnownKey 
 			}
 		}
 	}
-	used := cmp.Or(usage.Find(zone), new(usage.Zone)) // a reload may drop the zone
+	used := cmp.Or(usage.Find(zone), new(usage.ZoneCounters)) // a reload may drop the zone
 	return c.KeyByHash(ctx, zone, hash, used.Keys, others, c.Store.KeysOf(zone))
 }
 

@@ -28,7 +28,7 @@ func newProcess(t *testing.T) *Process {
 		t.Fatal(err)
 	}
 	set := new(zone.Set)
-	z, err := set.New("zone", settings, zone.Options{Usage: &usage.Zone{Name: "zone"}})
+	z, err := set.New("zone", settings, zone.Options{Usage: &usage.ZoneCounters{Name: "zone"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 // getZones answers GET /rate_limit/zones.
 func getZones(c *Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
-	zones := []api.Zone{}
+	zones := []api.ZoneLimits{}
 	for _, name := range c.Schema().Zones() {
 		zones = append(zones, c.Zone(name))
 	}

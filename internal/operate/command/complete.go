@@ -36,7 +36,7 @@ func completion(names []string) ([]string, cobra.ShellCompDirective) {
 
 // zonesToComplete returns the zones of the configuration, or the one that the arguments or --zone
 // name.
-func zonesToComplete(cmd *cobra.Command, args []string, ofZone bool) []api.Zone {
+func zonesToComplete(cmd *cobra.Command, args []string, ofZone bool) []api.ZoneLimits {
 	var answer api.Zones
 	_ = json.Unmarshal(ask(cmd, "zones"), &answer)
 	name, _ := cmd.Flags().GetString("zone")
@@ -46,7 +46,7 @@ func zonesToComplete(cmd *cobra.Command, args []string, ofZone bool) []api.Zone 
 	if name == "" {
 		return answer.Zones
 	}
-	return slices.DeleteFunc(answer.Zones, func(z api.Zone) bool { return z.Name != name })
+	return slices.DeleteFunc(answer.Zones, func(z api.ZoneLimits) bool { return z.Name != name })
 }
 
 // completeZone completes the name of a zone.

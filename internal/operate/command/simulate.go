@@ -194,7 +194,7 @@ func (s *simulationRun) report(cmd *cobra.Command, f *simulateFlags, names []str
 	keys := new(sim.Keys)
 	if made != nil {
 		r.Traffic = made.String()
-		err = s.replay(newProgress(cmd.ErrOrStderr(), new(meter)), func(add func(sim.Request)) error {
+		err = s.replay(newProgress(cmd.ErrOrStderr(), new(meter)), func(add func(sim.Arrival)) error {
 			made.Make(keys, add)
 			return nil
 		})
@@ -204,7 +204,7 @@ func (s *simulationRun) report(cmd *cobra.Command, f *simulateFlags, names []str
 			return nil, openErr
 		}
 		defer closeAll()
-		err = s.replay(newProgress(cmd.ErrOrStderr(), size), func(add func(sim.Request)) (err error) {
+		err = s.replay(newProgress(cmd.ErrOrStderr(), size), func(add func(sim.Arrival)) (err error) {
 			r.Logs, err = logs.Read(sources, keys, from, to, add)
 			return err
 		})
@@ -261,16 +261,16 @@ func headerHint(key string) string {
 }
 
 // replay has the study and the fleets take requests. Reading and deciding run beside each other.
-func (s *simulationRun) replay(p *progress, read func(add func(sim.Request)) error) (err error) {
+func (s *simulationRun) replay(p *progress, read func(add func(sim.Arrival)) error) (err error) {
 	const batch, ahead = 4096, 8
-	batches := make(chan []sim.Request, ahead)
+	batches := make(chan []sim.Arrival, ahead)
 	go func() {
 		defer close(batches)
-		requests := make([]sim.Request, 0, batch)
-		err = read(func(r sim.Request) {
+		requests := make([]sim.Arrival, 0, batch)
+		err = read(func(r sim.Arrival) {
 			if requests = append(requests, r); len(requests) == batch {
 				batches <- requests
-				requests = make([]sim.Request, 0, batch)
+				requests = make([]sim.Arrival, 0, batch)
 			}
 		})
 		batches <- requests
@@ -283,7 +283,7 @@ func (s *simulationRun) replay(p *progress, read func(add func(sim.Request)) err
 	return err
 }
 
-func (s *simulationRun) take(requests []sim.Request) {
+func (s *simulationRun) take(requests []sim.Arrival) {
 	if s.zone == nil {
 		for _, r := range requests {
 			s.study.Add(r)

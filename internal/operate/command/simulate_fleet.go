@@ -47,7 +47,7 @@ func newFleets(f *simulateFlags, rule limiter.Rule) (*fleets, error) {
 }
 
 // add has requests arrive at all fleets, which run beside each other.
-func (s *fleets) add(requests []sim.Request) {
+func (s *fleets) add(requests []sim.Arrival) {
 	var running sync.WaitGroup
 	for _, f := range s.all {
 		running.Go(func() {

@@ -15,10 +15,10 @@ import (
 // A zoneRun replays the requests that a zone of a configuration reads.
 type zoneRun struct {
 	name   string
-	reader *replay.Zone
+	reader *replay.Reader
 	limits []sim.ZoneLimit
-	replay *sim.Zone
-	passed []sim.Request // to the study, and not to the fleets yet
+	replay *sim.Decider
+	passed []sim.Arrival // to the study, and not to the fleets yet
 }
 
 // A zoneReport is what the limits of a zone do, and what became of other requests.
@@ -70,7 +70,7 @@ func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	z.replay = sim.NewZone(z.limits, chosen, func(limit int) (func(sim.Request), error) { return z.study(f, run, limit) })
+	z.replay = sim.NewZone(z.limits, chosen, func(limit int) (func(sim.Arrival), error) { return z.study(f, run, limit) })
 	_, err = completeOptions(f, sim.Options{})
 	return z, err
 }
@@ -104,7 +104,7 @@ func whereFlags(l *sim.ZoneLimit) string {
 }
 
 // study begins the study of a limit.
-func (z *zoneRun) study(f *simulateFlags, run *simulationRun, limit int) (func(sim.Request), error) {
+func (z *zoneRun) study(f *simulateFlags, run *simulationRun, limit int) (func(sim.Arrival), error) {
 	l := &z.limits[limit]
 	if l.Rule == nil {
 		return nil, errors.New("a limit that blocks rejects all: use --endpoint or --tier of a limit with a rate")
@@ -118,7 +118,7 @@ func (z *zoneRun) study(f *simulateFlags, run *simulationRun, limit int) (func(s
 	if err := run.begin(f, o); err != nil {
 		return nil, err
 	}
-	return func(r sim.Request) {
+	return func(r sim.Arrival) {
 		run.study.Add(r)
 		z.passed = append(z.passed, r)
 	}, nil
@@ -126,7 +126,7 @@ func (z *zoneRun) study(f *simulateFlags, run *simulationRun, limit int) (func(s
 
 // pass returns the requests that the study has taken since the last call. They are valid until more
 // requests are added.
-func (z *zoneRun) pass() []sim.Request {
+func (z *zoneRun) pass() []sim.Arrival {
 	passed := z.passed
 	z.passed = z.passed[:0]
 	return passed

@@ -131,7 +131,7 @@ func zonesCommand() *cobra.Command {
 }
 
 // comparedText returns what a limit is compared with, and for which keys.
-func comparedText(z *api.Zone, limit *api.TierLimit) string {
+func comparedText(z *api.ZoneLimits, limit *api.TierLimit) string {
 	if limit.Compared == nil {
 		return ""
 	}

@@ -42,7 +42,7 @@ type count struct {
 }
 
 // read reads the counters of a zone. The order of the outcomes is that of api.Outcomes.
-func read(z *usage.Zone) (c count) {
+func read(z *usage.ZoneCounters) (c count) {
 	decided := z.Sum()
 	for source := range limiter.Sources {
 		bySource := [...]uint64{

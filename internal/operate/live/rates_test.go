@@ -16,8 +16,8 @@ var countOf = map[string]uint64{
 }
 
 // zoneWithCounts returns the counters of a zone that has decided as countOf says.
-func zoneWithCounts() *usage.Zone {
-	z := &usage.Zone{Name: "z"}
+func zoneWithCounts() *usage.ZoneCounters {
+	z := &usage.ZoneCounters{Name: "z"}
 	z.Counters("", "").Admitted[limiter.FromStore].Add(countOf[api.Admitted])
 	z.Counters("", "").Rejected[limiter.FromRememberedDenial].Add(countOf[api.Rejected])
 	z.Counters("", "").Outage[limiter.FromOutage].Add(countOf[api.Degraded])
@@ -40,7 +40,7 @@ func TestRates(t *testing.T) {
 	if got := now.ratesSince(&earlier, 1500*time.Millisecond); got != want {
 		t.Errorf("rates = %v, want %v", got, want)
 	}
-	again := read(&usage.Zone{}) // gone, and come again
+	again := read(&usage.ZoneCounters{}) // gone, and come again
 	if got := again.ratesSince(&now, time.Second); got != (Rates{}) {
 		t.Errorf("rates of counters that have started anew = %v, want 0", got)
 	}

@@ -35,7 +35,7 @@ func FuzzZone(f *testing.F) {
 		}
 		var keys sim.Keys
 		limits := len(z.Limits())
-		_, _ = logs.Read([]logs.Source{{Name: "log", Lines: lines, Format: format}}, &keys, 0, 0, func(r sim.Request) { // errors are of no use here
+		_, _ = logs.Read([]logs.Source{{Name: "log", Lines: lines, Format: format}}, &keys, 0, 0, func(r sim.Arrival) { // errors are of no use here
 			if r.Cost < 1 || int(r.Rule) >= limits {
 				t.Errorf("request %+v, want a cost of at least 1, and one of %d limits", r, limits)
 			}

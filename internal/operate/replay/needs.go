@@ -48,7 +48,7 @@ func (n *needs) maybe(why string, path ...string) int {
 }
 
 // findNeeds finds out what the zone reads.
-func (z *Zone) findNeeds(settings *config.Zone, o Options) error {
+func (z *Reader) findNeeds(settings *config.Zone, o Options) error {
 	n := &z.needs
 	n.given = make(map[string]string)
 	for name, field := range o.Fields {
@@ -84,7 +84,7 @@ func (z *Zone) findNeeds(settings *config.Zone, o Options) error {
 }
 
 // useNeeds adds what a use reads.
-func (z *Zone) useNeeds(u *use) error {
+func (z *Reader) useNeeds(u *use) error {
 	n := &z.needs
 	if len(u.handler.Allow)+len(u.handler.Deny) > 0 {
 		z.made.clientIP = n.want("allow or deny", "request", "client_ip")

@@ -10,7 +10,7 @@ import (
 )
 
 // Read implements logs.RowReader.
-func (z *Zone) Read(row *logs.Row) (logs.Record, error) {
+func (z *Reader) Read(row *logs.Row) (logs.Record, error) {
 	if !z.needs.count(row) || strings.HasPrefix(string(row.First(z.logger)), "http.log.error") {
 		return logs.Record{}, logs.ErrKeyless // a line about something else, or about a request once more
 	}
@@ -40,7 +40,7 @@ func (n *needs) count(row *logs.Row) (any bool) {
 }
 
 // readRequest has the zone read the request of a row.
-func (z *Zone) readRequest(row *logs.Row) (logs.Record, error) {
+func (z *Reader) readRequest(row *logs.Row) (logs.Record, error) {
 	if err := z.made.make(row); err != nil {
 		return logs.Record{}, err
 	}
@@ -58,7 +58,7 @@ func (z *Zone) readRequest(row *logs.Row) (logs.Record, error) {
 }
 
 // readBy has a use of the zone read the request.
-func (z *Zone) readBy(u *use, row *logs.Row) (logs.Record, error) {
+func (z *Reader) readBy(u *use, row *logs.Row) (logs.Record, error) {
 	exempt, denied, err := u.addresses.Check(z.made.http, z.rules)
 	if err == nil && !exempt && !denied {
 		r := zone.Request{HTTP: z.made.http, Repl: z.made.repl}
@@ -81,7 +81,7 @@ func (z *Zone) readBy(u *use, row *logs.Row) (logs.Record, error) {
 }
 
 // charge returns the record of a request that the zone has read.
-func (z *Zone) charge(row *logs.Row) (logs.Record, error) {
+func (z *Reader) charge(row *logs.Row) (logs.Record, error) {
 	found := &z.reading
 	z.InvalidCosts += int64(found.InvalidCosts)
 	switch {

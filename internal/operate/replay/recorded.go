@@ -40,7 +40,7 @@ func (s *said) add(row *logs.Row, name string, r *logs.Record) {
 }
 
 // readRecorded returns the record of what the gateway has written about a request.
-func (z *Zone) readRecorded(row *logs.Row) (logs.Record, error) {
+func (z *Reader) readRecorded(row *logs.Row) (logs.Record, error) {
 	s := &z.made.said
 	if string(row.First(s.zone)) != z.name || row.First(s.decision) == nil || string(row.First(s.decision)) == "denied" {
 		z.Passed++
@@ -56,7 +56,7 @@ func (z *Zone) readRecorded(row *logs.Row) (logs.Record, error) {
 }
 
 // limitOf returns the limit of an endpoint and a tier. An endpoint without one has that of the zone.
-func (z *Zone) limitOf(endpoint, tier string) uint16 {
+func (z *Reader) limitOf(endpoint, tier string) uint16 {
 	for _, endpoint := range []string{endpoint, ""} {
 		for i, l := range z.limits {
 			if l.Endpoint == endpoint && l.Tier == tier && !l.Missing {

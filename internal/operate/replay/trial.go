@@ -19,7 +19,7 @@ import (
 
 // Try tries a limit on what is remembered of a zone, and has decisions be remembered from now on. limits
 // are those of the zone in force. The error is a mistake in the request.
-func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *api.TryRequest) (*api.Trial, error) {
+func Try(used *usage.ZoneCounters, limits []zone.PlacedLimit, now time.Time, q *api.TryRequest) (*api.Trial, error) {
 	at := now.UnixMicro()
 	used.Recent.Want(at)
 	view := used.Recent.View(at)
@@ -62,7 +62,7 @@ func Try(used *usage.Zone, limits []zone.PlacedLimit, now time.Time, q *api.TryR
 			key = sim.Key(len(numbers))
 			numbers[d.Key] = key
 		}
-		study.Add(sim.Request{At: limiter.Instant(d.At), Key: key, Cost: d.Cost})
+		study.Add(sim.Arrival{At: limiter.Instant(d.At), Key: key, Cost: d.Cost})
 	}
 	t := &api.Trial{
 		Zone: used.Name, Endpoint: place.Endpoint, Tier: place.Tier, Since: time.UnixMicro(view.Since).UTC(), KeysPart: view.Part,

@@ -35,7 +35,7 @@ func placedLimit(t *testing.T, endpoint, tier, limitText string, count uint32) z
 
 func TestTry(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	used := &usage.Zone{Name: "user"}
+	used := &usage.ZoneCounters{Name: "user"}
 	free, pro, export := used.Counters("", "").Number, used.Counters("", "pro").Number, used.Counters("/export", "").Number
 	limits := []zone.PlacedLimit{
 		placedLimit(t, "", "", "10/1m", 1), placedLimit(t, "", "pro", "20/1m", 1), placedLimit(t, "/export", "", "5/1m burst 2", 2), placedLimit(t, "/closed", "", "block", 3),

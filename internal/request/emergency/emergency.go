@@ -86,7 +86,7 @@ type decideFunc func(counts *memstore.Store, ctx context.Context, at limiter.Ins
 // take decides by the count of the client's address. decide is Take or Peek of the store. taken is false if
 // the client has no address. The instants to retry and of the reset do not lie after the end of the
 // emergency.
-func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replacer, b Buffers, z *response.Zone, now time.Time) (
+func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replacer, b Buffers, z *response.ZoneResponses, now time.Time) (
 	result response.Result, taken bool, err error,
 ) {
 	key, has, err := e.key.Append(b.Key, r, repl)
@@ -96,7 +96,7 @@ func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replace
 	at := limiter.At(now)
 	takes := append(b.Takes, limiter.Take{Rule: e.policy.Rule, Key: key, Cost: 1})
 	_ = decide(e.counts, r.Context(), at, takes) // it never fails
-	result = response.Result{Zone: z, Counters: z.Usage.Counters("", ""), Policy: &e.policy, Template: e.key, Cost: 1}
+	result = response.Result{ZoneResponses: z, Counters: z.Usage.Counters("", ""), Policy: &e.policy, Template: e.key, Cost: 1}
 	result.Decide(&takes[0], at)
 	clear(takes)
 	d, end := &result.Decision, at+limiter.Instant(e.expiresAt.Sub(now)/time.Microsecond)+1

@@ -23,9 +23,9 @@ type Switch struct {
 	observer Observer
 	current  atomic.Pointer[emergency] // nil if emergency mode is off
 
-	mu      sync.Mutex       // guards changes of current
-	zone    response.Zone    // the zone of all emergencies; without Usage before the first one
-	ofRules *rules.Emergency // nil if the rules in force have none
+	mu      sync.Mutex             // guards changes of current
+	zone    response.ZoneResponses // the zone of all emergencies; without Usage before the first one
+	ofRules *rules.Emergency       // nil if the rules in force have none
 }
 
 // An Observer is told what happens in emergency mode, in order. Its methods must return at once.

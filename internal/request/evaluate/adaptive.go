@@ -35,7 +35,7 @@ type capacityCheck struct {
 type heldAdaptive struct {
 	limiter *adaptive.Limiter
 	permit  *adaptive.Permit
-	zone    *usage.Zone
+	zone    *usage.ZoneCounters
 }
 
 // addAdaptive adds a permit that the request holds.
@@ -77,7 +77,7 @@ func (e *Evaluation) isOverloaded() bool {
 		}
 		permit, ok := c.zone.Adaptive.Acquire(c.key, !c.dryRun)
 		if permit == nil {
-			e.refused = refused{overloaded, &c.zone.Zone, c.text}
+			e.refused = refused{overloaded, &c.zone.ZoneResponses, c.text}
 			e.releaseAdaptive()
 			return true
 		}
@@ -97,7 +97,7 @@ func (e *Evaluation) passOverloaded(c *capacityCheck) {
 	e.publish(report.Decision{
 		Outcome: api.WouldDeny, Zone: z.Usage, Key: c.text, Reason: overloaded.Reason, WouldBe: overloaded.Status,
 	})
-	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, c.text, overloaded.Reason, overloaded.Status)
+	e.handler.Reports.DryRunRefused(e.subject(), &z.ZoneResponses, c.text, overloaded.Reason, overloaded.Status)
 }
 
 // holdsAdaptive reports whether the request holds a permit of a limiter.

@@ -21,7 +21,7 @@ import (
 // response has ended, the settlement gives back the events that are left, or charges those that are missing.
 type costSettlement struct {
 	late   *zone.LateCharge
-	zone   report.Zone
+	zone   report.ZoneName
 	counts *usage.Charges // nil if the charge is that of a comparison, which is not counted
 
 	take    limiter.Take

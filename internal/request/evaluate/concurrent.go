@@ -17,7 +17,7 @@ import (
 type heldPermit struct {
 	concurrency.Permit
 	share *concurrency.Permit // the permit for the client's address; nil if the address needs none
-	zone  *usage.Zone         // nil if the permit is released, or if the request is explained and holds nothing
+	zone  *usage.ZoneCounters // nil if the permit is released, or if the request is explained and holds nothing
 	rule  uint32              // the ID of the rule
 	key   uint64              // the hash of the key
 	hold  zone.Hold

@@ -120,7 +120,7 @@ func (e *Evaluation) noteRejection(r *response.Result, t *topkeys.Take) {
 
 // originOf describes a request for the journal in the words of reports.
 func originOf(r *http.Request) journal.Origin {
-	d := report.Request{Request: r}.Describe()
+	d := report.Subject{Request: r}.Describe()
 	return journal.Origin{Client: d.ClientIP, Method: d.Method, Path: d.Path}
 }
 

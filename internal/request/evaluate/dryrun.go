@@ -73,7 +73,7 @@ func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
 	}
 	z.Usage.WouldDeny.Add(1)
 	e.publish(report.Decision{Outcome: api.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
-	e.handler.Reports.DryRunRefused(e.subject(), &z.Zone, found.Template, reason, status)
+	e.handler.Reports.DryRunRefused(e.subject(), &z.ZoneResponses, found.Template, reason, status)
 }
 
 // errorStatus returns the status that Caddy answers err with.

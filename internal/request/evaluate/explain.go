@@ -105,7 +105,7 @@ func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.Inspected
 		case found.Refusal != nil:
 			explained.Outcome = api.Denied
 			if failed == nil && e.refused.refusal == nil {
-				e.refused = refused{found.Refusal, &z.Zone, found.Template}
+				e.refused = refused{found.Refusal, &z.ZoneResponses, found.Template}
 			}
 			continue
 		case found.Allowed:

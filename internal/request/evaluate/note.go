@@ -51,7 +51,7 @@ func (e *Evaluation) noteUnknownTier(z *zone.Zone, value string) {
 }
 
 // reported returns how warnings name the zone.
-func reported(z *zone.Zone) report.Zone { return report.Zone{Name: z.Name, Place: z.Place} }
+func reported(z *zone.Zone) report.ZoneName { return report.ZoneName{Name: z.Name, Place: z.Place} }
 
 // checkCredentials finds the zones that were decided before authentication: a later handler has set a
 // credential that the zone had read. It counts each zone, and logs it once in a configuration. It is called

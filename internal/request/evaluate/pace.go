@@ -80,10 +80,10 @@ func (e *Evaluation) isDenied() bool {
 func (e *Evaluation) refuseSlowBody() {
 	if len(e.capacity) > 0 {
 		c := &e.capacity[0]
-		e.refused = refused{slowBody, &c.zone.Zone, c.text}
+		e.refused = refused{slowBody, &c.zone.ZoneResponses, c.text}
 	} else {
 		i := slices.IndexFunc(e.checks, func(c check) bool { return c.result.IsConcurrent() })
-		e.refused = refused{slowBody, e.checks[i].result.Zone, e.checks[i].result.Template}
+		e.refused = refused{slowBody, e.checks[i].result.ZoneResponses, e.checks[i].result.Template}
 	}
 	e.refused.zone.Usage.StalledRequests.Add(1)
 }
@@ -132,7 +132,7 @@ func (e *Evaluation) noteStall(p *pace.Pace) {
 }
 
 // placed returns the zones in which the request holds places.
-func (s *requestState) placed() (zones []*usage.Zone) {
+func (s *requestState) placed() (zones []*usage.ZoneCounters) {
 	s.held.Lock()
 	defer s.held.Unlock()
 	for i := range s.permits {

@@ -12,9 +12,9 @@ import (
 // A refused is why a request is refused, whatever is left of its limits. The status is 403; 400 if it is not
 // clear what the request counts by; 408 if its body came too slowly; 503 if the upstream is overloaded.
 type refused struct {
-	refusal *response.Refusal     // nil if the request is not refused
-	zone    *response.Zone        // nil if the handler itself refuses it
-	key     *keytemplate.Template // nil if the request has no key
+	refusal *response.Refusal       // nil if the request is not refused
+	zone    *response.ZoneResponses // nil if the handler itself refuses it
+	key     *keytemplate.Template   // nil if the request has no key
 }
 
 var deniedAddress = &response.Refusal{
@@ -51,7 +51,7 @@ func (e *Evaluation) rejection() response.Rejection {
 		e.attachState()
 		e.state.Refusal, a.Wait = a.Refusal, a.Refusal.Wait
 	} else {
-		a.Denied, a.Zone, a.Wait = e.denied, e.named().Zone, e.denied.BoundedWait()
+		a.Denied, a.Zone, a.Wait = e.denied, e.named().ZoneResponses, e.denied.BoundedWait()
 	}
 	if a.Zone != nil {
 		e.state.Exceeded = a.Zone.Usage.Name
@@ -70,7 +70,7 @@ func (e *Evaluation) named() *response.Result {
 // reportRefusal counts, publishes and logs a refusal. again says that an earlier handler has refused the
 // request for the same reason.
 func (e *Evaluation) reportRefusal(again bool) {
-	f, counters := &e.refused, (*usage.Zone)(nil)
+	f, counters := &e.refused, (*usage.ZoneCounters)(nil)
 	if f.zone != nil {
 		counters = f.zone.Usage
 		if f.refusal.IsOverload() {

@@ -27,7 +27,7 @@ func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 		c := &e.checks[i]
 		if i == 0 || e.checks[i-1].zone != c.zone {
 			if e.reread(app, c.zone, inForce); e.reading.Refusal != nil {
-				e.refused = refused{e.reading.Refusal, c.result.Zone, c.result.Template}
+				e.refused = refused{e.reading.Refusal, c.result.ZoneResponses, c.result.Template}
 				return false
 			}
 		}

@@ -126,7 +126,7 @@ func (e *Evaluation) readZone(z *zone.Zone) error {
 	case err != nil:
 		return err
 	case found.Refusal != nil:
-		e.refused = refused{found.Refusal, &z.Zone, found.Template}
+		e.refused = refused{found.Refusal, &z.ZoneResponses, found.Template}
 		return nil
 	case found.Allowed:
 		z.Usage.Allowed.Add(1)

@@ -12,7 +12,7 @@ import (
 
 // noteKey notes the text of a key, if the access log needs it. It does so now because the next handlers may
 // change what the key consists of. key is nil if the request has no key.
-func (e *Evaluation) noteKey(z *usage.Zone, key *keytemplate.Template) {
+func (e *Evaluation) noteKey(z *usage.ZoneCounters, key *keytemplate.Template) {
 	if e.state.logged && key != nil {
 		e.state.Keys = append(e.state.Keys, response.KeyText{Zone: z, Text: key.Text(e.HTTP, e.Repl)})
 	}
@@ -27,8 +27,8 @@ func (e *Evaluation) trace() {
 }
 
 // subject returns the request for reports.
-func (e *Evaluation) subject() report.Request {
-	return report.Request{Request: e.HTTP, Replacer: e.Repl}
+func (e *Evaluation) subject() report.Subject {
+	return report.Subject{Request: e.HTTP, Replacer: e.Repl}
 }
 
 // publish hands a decision to those who follow decisions.
@@ -38,7 +38,7 @@ func (e *Evaluation) publish(d report.Decision) {
 }
 
 // Find implements report.Finder.
-func (e *Evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
+func (e *Evaluation) Find(of *usage.ZoneCounters, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
 	i := slices.IndexFunc(e.handler.Zones, func(z *zone.Zone) bool { return z.Usage == of })
 	if i < 0 {
 		return found, false

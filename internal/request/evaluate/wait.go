@@ -84,7 +84,7 @@ func (e *Evaluation) leaveQueues() {
 }
 
 // hasEntered reports whether the request counts among the requests that wait in a zone.
-func (e *Evaluation) hasEntered(z *usage.Zone) bool {
+func (e *Evaluation) hasEntered(z *usage.ZoneCounters) bool {
 	for i := range e.checks {
 		if c := &e.checks[i]; c.wait.entered && c.zone.Usage == z {
 			return true

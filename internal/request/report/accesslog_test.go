@@ -14,7 +14,7 @@ import (
 func TestAccessLogField(t *testing.T) {
 	result := func(name string, remaining int64) response.Result {
 		return response.Result{
-			Zone: &response.Zone{Usage: &usage.Zone{Name: name}}, Counters: &usage.Counters{Endpoint: "/v1/*", Tier: "pro"}, Cost: 1,
+			ZoneResponses: &response.ZoneResponses{Usage: &usage.ZoneCounters{Name: name}}, Counters: &usage.Counters{Endpoint: "/v1/*", Tier: "pro"}, Cost: 1,
 			Policy:   new(response.Policy),
 			Decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
 		}
@@ -40,7 +40,7 @@ func TestAccessLogField(t *testing.T) {
 			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 reason:timeout source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
 			"map[rate_limit:map[decision:rejected endpoint:/v1/* remaining:0 source:lease tier:pro zone:d]]"},
-		{"denied", response.State{Exceeded: "a", Keys: []response.KeyText{{Zone: &usage.Zone{Name: "a"}, Text: "k"}}, Refusal: &response.Refusal{Reason: "denied_key"}},
+		{"denied", response.State{Exceeded: "a", Keys: []response.KeyText{{Zone: &usage.ZoneCounters{Name: "a"}, Text: "k"}}, Refusal: &response.Refusal{Reason: "denied_key"}},
 			"map[rate_limit:map[decision:denied key_hash:8254c329a928 source:denied_key zone:a]]"},
 	} {
 		line := zapcore.NewMapObjectEncoder()

@@ -15,7 +15,7 @@ var descAsked = desc("zone_store_seconds", "How long requests waited for decisio
 const longestAsked = 1
 
 // collectAsked collects how long the decisions of a zone took for which Redis was asked.
-func (s scrape) collectAsked(z *usage.Zone) {
+func (s scrape) collectAsked(z *usage.ZoneCounters) {
 	count, seconds, upTo := z.Asked.Histogram()
 	if count == 0 {
 		return

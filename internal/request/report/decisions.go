@@ -26,9 +26,9 @@ func passes(outcome string) bool {
 
 // A Decision is what records and tails of decisions may need of a decision.
 type Decision struct {
-	Request Request
+	Request Subject
 	Outcome string
-	Zone    *usage.Zone           // nil if the client's address has decided, before any zone
+	Zone    *usage.ZoneCounters   // nil if the client's address has decided, before any zone
 	Key     *keytemplate.Template // nil if the request has no key
 	Result  *response.Result      // nil if no count was needed
 	Reason  string                // why the request is denied or allowed without a count; "" if a count decides
@@ -41,7 +41,7 @@ type Decision struct {
 type Finder interface {
 	// Find returns what z knows of key. r is nil if no count was needed. Find returns false if z is the zone
 	// of emergency mode.
-	Find(z *usage.Zone, key *keytemplate.Template, r *response.Result) (Found, bool)
+	Find(z *usage.ZoneCounters, key *keytemplate.Template, r *response.Result) (Found, bool)
 }
 
 // Found is what a zone knows of the key of a request.

@@ -33,7 +33,7 @@ func (s *testSpan) SetAttributes(all ...attribute.KeyValue) {
 // A span names outcomes as metrics do.
 func TestOutcomeOfSpan(t *testing.T) {
 	result := func(r response.Result) *response.State {
-		r.Zone, r.Policy, r.Counters = &response.Zone{Usage: new(usage.Zone)}, new(response.Policy), new(usage.Counters)
+		r.ZoneResponses, r.Policy, r.Counters = &response.ZoneResponses{Usage: new(usage.ZoneCounters)}, new(response.Policy), new(usage.Counters)
 		return &response.State{Results: []response.Result{r}}
 	}
 	for want, s := range map[string]*response.State{

@@ -20,14 +20,14 @@ type Process struct {
 	Tails     tail.Decisions  // the connections over which clients follow decisions
 
 	newest    func() *Log
-	limits    func() []usage.Limit
+	limits    func() []usage.LimitInForce
 	emergency atomic.Bool // emergency mode is on
 	counted
 }
 
 // NewProcess returns the reports of this process. newest returns the log of the newest running
 // configuration, or nil if none runs, and limits the limits in force.
-func NewProcess(newest func() *Log, limits func() []usage.Limit) *Process {
+func NewProcess(newest func() *Log, limits func() []usage.LimitInForce) *Process {
 	return &Process{newest: newest, limits: limits, counted: newCounted()}
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // testLimits are the limits in force.
-func testLimits() []usage.Limit {
-	return []usage.Limit{
+func testLimits() []usage.LimitInForce {
+	return []usage.LimitInForce{
 		{Zone: "y", Events: 100, Window: time.Minute}, {Zone: "y", Endpoint: "/v1/*", Tier: "pro", Events: 5, Window: time.Hour},
 		{Zone: "y", Tier: "none"},
 	}

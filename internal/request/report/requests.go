@@ -43,7 +43,7 @@ func (l *Requests) logged(legacy bool) string {
 // key and window. First rejections are reported at most ten times a second for a zone, because each key of a
 // flood has one. A block has no window, and its rejections are logged at most ten times a second. A 503 is
 // logged like a rejection, but has no event, because no limit is exceeded.
-func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time.Duration) {
+func (l *Requests) Rejected(r Subject, denied, named *response.Result, wait time.Duration) {
 	logs, unlogged := l.logsRejection(denied)
 	emits, unemitted := denied.Legacy, uint64(0)
 	message := "rate limit exceeded"
@@ -89,7 +89,7 @@ func (l *Requests) logsRejection(denied *response.Result) (logs bool, unlogged u
 }
 
 // Refused logs a refusal by a zone, or by the handler if zone is nil.
-func (l *Requests) Refused(r Request, zone *response.Zone, key *keytemplate.Template, refusal *response.Refusal) {
+func (l *Requests) Refused(r Subject, zone *response.ZoneResponses, key *keytemplate.Template, refusal *response.Refusal) {
 	if logs, unlogged := l.logsRefusal(zone); logs {
 		about := []zap.Field{zap.String("reason", refusal.Reason)}
 		if zone != nil {
@@ -103,7 +103,7 @@ func (l *Requests) Refused(r Request, zone *response.Zone, key *keytemplate.Temp
 // refusals were not logged since the last one that was. A refusal belongs to no window whose first one could
 // be logged. So unless all are logged, at most ten a second are logged for each zone, and ten for the
 // handler.
-func (l *Requests) logsRefusal(zone *response.Zone) (logs bool, unlogged uint64) {
+func (l *Requests) logsRefusal(zone *response.ZoneResponses) (logs bool, unlogged uint64) {
 	limit, legacy := &l.windowless, false
 	if zone != nil {
 		limit, legacy = &zone.Usage.Windowless, zone.Legacy
@@ -118,7 +118,7 @@ func (l *Requests) logsRefusal(zone *response.Zone) (logs bool, unlogged uint64)
 }
 
 // DryRunRejected logs that a zone would have rejected the request.
-func (l *Requests) DryRunRejected(r Request, result *response.Result) {
+func (l *Requests) DryRunRejected(r Subject, result *response.Result) {
 	if logs, unlogged := l.logsRejection(result); logs {
 		l.logDryRun(r, result.Usage, result.Template, result.Status(), unlogged, zap.Duration("wait", result.BoundedWait()),
 			endpointField(result), tierField(result), unknownTierField(result.UnknownTier), costField(result.Cost))
@@ -127,7 +127,7 @@ func (l *Requests) DryRunRejected(r Request, result *response.Result) {
 
 // DryRunRefused logs that a zone would have answered the request with status.
 func (l *Requests) DryRunRefused(
-	r Request, zone *response.Zone, key *keytemplate.Template, reason string, status int,
+	r Subject, zone *response.ZoneResponses, key *keytemplate.Template, reason string, status int,
 ) {
 	if logs, unlogged := l.logsRefusal(zone); logs {
 		l.logDryRun(r, zone.Usage, key, status, unlogged, zap.String("reason", reason))
@@ -135,7 +135,7 @@ func (l *Requests) DryRunRefused(
 }
 
 func (l *Requests) logDryRun(
-	r Request, zone *usage.Zone, key *keytemplate.Template, status int, suppressed uint64, about ...zap.Field,
+	r Subject, zone *usage.ZoneCounters, key *keytemplate.Template, status int, suppressed uint64, about ...zap.Field,
 ) {
 	l.log(r, "request would be rejected", 0, key, suppressed, append(about, zap.Int("would_be", status), zap.String("zone", zone.Name))...)
 }
@@ -143,7 +143,7 @@ func (l *Requests) logDryRun(
 // log writes a line about a request. status is the status of the response, 0 if the request goes on. key is
 // nil if the request has no key. suppressed is the number of lines that were left out before.
 func (l *Requests) log(
-	r Request, message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field,
+	r Subject, message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field,
 ) {
 	fields := append(append(about, statusField("status", status)), r.fields(key)...)
 	if key != nil && l.settings.LogKey {

@@ -20,7 +20,7 @@ import (
 func TestRulesThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		storage := func() rules.Store { return rulestore.NewStorage(&certmagic.FileStorage{Path: dir}) }
+		storage := func() rules.VersionStore { return rulestore.NewStorage(&certmagic.FileStorage{Path: dir}) }
 		p, logs := observed()
 		target, err := rulewatch.Resolve(nil, &certmagic.FileStorage{Path: dir}, nil)
 		if err != nil {

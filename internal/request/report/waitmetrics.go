@@ -18,7 +18,7 @@ var (
 )
 
 // collectWaits collects how long requests have waited for their turn in a zone.
-func (s scrape) collectWaits(z *usage.Zone) {
+func (s scrape) collectWaits(z *usage.ZoneCounters) {
 	w := &z.Waits
 	if !w.Used.Load() {
 		return

@@ -68,7 +68,7 @@ var (
 // collectZone collects what a zone has decided. A series begins with its first event, so that a zone without
 // requests costs next to nothing. Only series that are compared with others begin at 0. used reports whether
 // the zone has had requests.
-func (s scrape) collectZone(z *usage.Zone) (used bool) {
+func (s scrape) collectZone(z *usage.ZoneCounters) (used bool) {
 	for _, c := range z.AllCounters() {
 		s.collectDecisions(z.Name, c)
 	}
@@ -112,7 +112,7 @@ func (s scrape) collectZone(z *usage.Zone) (used bool) {
 
 // collectLimits collects the limits in force. Of a zone without requests, it collects only the limit of the
 // rest of the zone for keys without a tier, because there may be thousands of such zones.
-func (s scrape) collectLimits(limits []usage.Limit, used map[string]bool) {
+func (s scrape) collectLimits(limits []usage.LimitInForce, used map[string]bool) {
 	for _, l := range limits {
 		if !used[l.Zone] && (l.Endpoint != "" || l.Tier != "") {
 			continue
@@ -144,7 +144,7 @@ func (s scrape) collectDecisions(zone string, c *usage.Counters) {
 	}
 }
 
-func (s scrape) collectCharges(z *usage.Zone) {
+func (s scrape) collectCharges(z *usage.ZoneCounters) {
 	c := &z.Charges
 	if !c.Used.Load() {
 		return
@@ -159,7 +159,7 @@ func (s scrape) collectCharges(z *usage.Zone) {
 	s.gauge(descChargesOpen, float64(c.Open.Load()), z.Name)
 }
 
-func (s scrape) collectComparisons(z *usage.Zone) {
+func (s scrape) collectComparisons(z *usage.ZoneCounters) {
 	c := &z.Comparisons
 	if !c.Used.Load() {
 		return

@@ -112,7 +112,7 @@ func TestHeaderValues(t *testing.T) {
 	} {
 		state := State{Results: slices.Clone(tc.results)}
 		for i := range state.Results {
-			state.Results[i].Zone = &Zone{Usage: new(usage.Zone)}
+			state.Results[i].ZoneResponses = &ZoneResponses{Usage: new(usage.ZoneCounters)}
 		}
 		state.formatHeaders(0, nil, 0)
 		h := http.Header{"X-Ratelimit-Limit": {"theirs"}, "Ratelimit": {"theirs"}}

@@ -26,7 +26,7 @@ func (f *Refusal) Error() string { return f.Message }
 
 // appendBody appends the body of the refusal, without its end. z is the zone that the body names, nil if it
 // names none.
-func (f *Refusal) appendBody(b []byte, z *Zone, style string) []byte {
+func (f *Refusal) appendBody(b []byte, z *ZoneResponses, style string) []byte {
 	details := `"reason":"` + f.Reason + `"`
 	if z != nil {
 		name, _ := json.Marshal(z.Usage.Name) // Marshal never fails for a string

@@ -40,11 +40,11 @@ func (v *fixedValues) set(h http.Header, style string) {
 
 // A Rejection is why a request is not admitted: the limit of a zone denies it, or it is refused.
 type Rejection struct {
-	Settings *Settings     // of the handler
-	Zone     *Zone         // the zone that the response names; nil if the handler itself refuses the request
-	Denied   *Result       // the result that denies the request; nil if the request is refused
-	Refusal  *Refusal      // why the request is refused; nil if the request is denied
-	Wait     time.Duration // the wait that the client is told; 0 if a refusal tells none
+	Settings *Settings      // of the handler
+	Zone     *ZoneResponses // the zone that the response names; nil if the handler itself refuses the request
+	Denied   *Result        // the result that denies the request; nil if the request is refused
+	Refusal  *Refusal       // why the request is refused; nil if the request is denied
+	Wait     time.Duration  // the wait that the client is told; 0 if a refusal tells none
 }
 
 // style returns the style of the rejection, which is that of the zone that denies the request. That zone may
@@ -52,7 +52,7 @@ type Rejection struct {
 func (a *Rejection) style() string {
 	z := a.Zone
 	if a.Denied != nil {
-		z = a.Denied.Zone
+		z = a.Denied.ZoneResponses
 	}
 	return a.Settings.Style(z != nil && z.Legacy)
 }

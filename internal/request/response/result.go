@@ -11,7 +11,7 @@ import (
 
 // A Result is the decision of one zone about a request, for its rate or for requests at once.
 type Result struct {
-	*Zone
+	*ZoneResponses
 	Counters *usage.Counters // the counters of the endpoint and the tier
 	Policy   *Policy
 	Template *keytemplate.Template // of the key

@@ -20,15 +20,15 @@ type State struct {
 	Refusal  *Refusal  // why the request is refused; nil if it is not
 	Keys     []KeyText // for the access log
 	headers  headerValues
-	fixed    fixedValues // of a rejection
-	rejected *Zone       // the zone whose own headers the response has; nil if there is none
+	fixed    fixedValues    // of a rejection
+	rejected *ZoneResponses // the zone whose own headers the response has; nil if there is none
 	writer   responseWriter
 	ending   *ending // nil if nobody awaits the end of the response
 }
 
 // A KeyText is the text of the key that a zone counts a request by.
 type KeyText struct {
-	Zone *usage.Zone
+	Zone *usage.ZoneCounters
 	Text string
 }
 

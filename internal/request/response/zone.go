@@ -11,15 +11,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// A Zone is what responses and logs need of a zone. All results of the zone refer to it.
-type Zone struct {
-	Usage         *usage.Zone
+// ZoneResponses is what responses and logs need of a zone. All results of the zone refer to it.
+type ZoneResponses struct {
+	Usage         *usage.ZoneCounters
 	Legacy        bool           // the zone is in the syntax of caddy-ratelimit
 	rejectHeaders []rejectHeader // the zone's own headers of its rejections
 }
 
 // CompileResponses compiles the settings of a zone that are about its responses.
-func (z *Zone) CompileResponses(settings *config.Zone) (err error) {
+func (z *ZoneResponses) CompileResponses(settings *config.Zone) (err error) {
 	z.rejectHeaders, err = newRejectHeaders(settings.RejectHeaders)
 	return config.ErrorIn("reject_header", err)
 }
@@ -51,7 +51,7 @@ func newRejectHeaders(settings map[string][]string) (all []rejectHeader, err err
 
 // setHeaders sets the headers that z adds to the rejection of r, none if z is nil. It leaves out values that
 // expand to nothing, and headers without a value.
-func (z *Zone) setHeaders(header http.Header, r *http.Request, repl *caddy.Replacer) {
+func (z *ZoneResponses) setHeaders(header http.Header, r *http.Request, repl *caddy.Replacer) {
 	if z == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (z *Zone) setHeaders(header http.Header, r *http.Request, repl *caddy.Repla
 }
 
 // removeHeaders removes what setHeaders has set.
-func (z *Zone) removeHeaders(header http.Header) {
+func (z *ZoneResponses) removeHeaders(header http.Header) {
 	if z == nil {
 		return
 	}

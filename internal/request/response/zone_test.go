@@ -18,7 +18,7 @@ func TestOwnHeadersCannotBeSet(t *testing.T) {
 // A value that does not depend on the request is expanded once, when the configuration loads.
 func TestRejectHeadersExpandOnce(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_SUPPORT", "https://example.com\r\n")
-	var z Zone
+	var z ZoneResponses
 	err := z.CompileResponses(&config.Zone{RejectHeaders: map[string][]string{"x-support": {"{env.FLEETLIMIT_TEST_SUPPORT}"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // newAdaptive returns the limiter that settings describe, nil if there are none. counters are nil if
 // requests do not come.
-func newAdaptive(settings *config.Adaptive, counters *usage.Zone) *adaptive.Limiter {
+func newAdaptive(settings *config.Adaptive, counters *usage.ZoneCounters) *adaptive.Limiter {
 	if settings == nil || counters == nil {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 // Zone describes a zone.
-func (s *Snapshot) Zone(name string) api.Zone {
+func (s *Snapshot) Zone(name string) api.ZoneLimits {
 	z, inForce := s.rulesOf(name)
 	i := inspector{snapshot: s, zone: z, config: z.builder.zone}
-	answer := api.Zone{Name: z.Name, Key: i.config.Key, Limits: []api.EndpointLimits{}, Adaptive: z.describeAdaptive()}
+	answer := api.ZoneLimits{Name: z.Name, Key: i.config.Key, Limits: []api.EndpointLimits{}, Adaptive: z.describeAdaptive()}
 	described := -1 // the endpoint of the last element
 	for s := range inForce.slots(z) {
 		if !s.own {
@@ -43,12 +43,12 @@ func (s *Snapshot) Zone(name string) api.Zone {
 
 // Limits returns the limits in force of all zones, at each endpoint for each tier that keys can have.
 // Those of single keys are not among them.
-func (s *Snapshot) Limits() (all []usage.Limit) {
+func (s *Snapshot) Limits() (all []usage.LimitInForce) {
 	for _, name := range s.set.Zones() {
 		z, inForce := s.rulesOf(name)
 		for s := range inForce.slots(z) {
 			if r := s.rule; !s.missing && r.limits() {
-				all = append(all, usage.Limit{
+				all = append(all, usage.LimitInForce{
 					Zone: name, Endpoint: s.endpoint, Tier: s.tier, Events: r.limit.Events, Window: time.Duration(r.limit.Window),
 				})
 			}
@@ -108,11 +108,11 @@ func algorithmText(a limiter.Algorithm) string {
 // originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first.
 // The last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the
 // endpoint, and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
-func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.Zone, tier string, e *config.Endpoint, name string) (
+func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.ZoneChange, tier string, e *config.Endpoint, name string) (
 	origins []api.Origin,
 ) {
 	if changes == nil {
-		changes = new(rules.Zone)
+		changes = new(rules.ZoneChange)
 	}
 	add := func(place string, configured *config.Limit, written string) {
 		switch {

@@ -13,7 +13,7 @@ import (
 
 // zoneChanges are what the rules in force say about a zone.
 type zoneChanges struct {
-	zone      *rules.Zone // nil: nothing
+	zone      *rules.ZoneChange // nil: nothing
 	overrides []*rules.Override
 	tiers     []*rules.TierAssignment
 	access    []*rules.AccessEntry

@@ -48,7 +48,7 @@ func TestNameOf(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		z.Usage = &usage.Zone{Name: "z"}
+		z.Usage = &usage.ZoneCounters{Name: "z"}
 		tc.key.Zone, tc.want.Zone = "z", "z"
 		keys, err := z.keysOf(&tc.key)
 		if err != nil {

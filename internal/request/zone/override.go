@@ -266,7 +266,7 @@ func (r placedRule) errorAt(err error) error {
 }
 
 // Overrides implements rules.Schema.
-func (s *Set) Overrides(name string, changes *rules.Zone) func(*rules.Override) error {
+func (s *Set) Overrides(name string, changes *rules.ZoneChange) func(*rules.Override) error {
 	z := s.named(name)
 	if z == nil {
 		return func(*rules.Override) error { return s.noZone(name) }

@@ -278,7 +278,7 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 
 // Describe has r, which is empty, say what a charge is for.
 func (f *Reading) Describe(c *Charge, r *response.Result) {
-	r.Zone, r.Counters, r.Policy, r.Template = &f.Zone.Zone, c.counters, c.Policy, f.Template
+	r.ZoneResponses, r.Counters, r.Policy, r.Template = &f.Zone.ZoneResponses, c.counters, c.Policy, f.Template
 	r.Cost, r.Reserves, r.UnknownTier = c.Cost, c.Reserves, f.UnknownTier
 	if c.own {
 		r.Endpoint = c.counters.Endpoint

@@ -29,7 +29,7 @@ type endpointRules struct {
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
-	usage    *usage.Zone
+	usage    *usage.ZoneCounters
 	tiers    *tierFinder
 	counters []atomic.Pointer[usage.Counters] // by tier, from withoutKey on; nil before the first decision
 }
@@ -82,8 +82,8 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 // A ruleBuilder compiles the rules of a zone.
 type ruleBuilder struct {
 	set    *Set
-	handle limiter.Zone
-	usage  *usage.Zone // nil: requests do not come
+	handle limiter.Counts
+	usage  *usage.ZoneCounters // nil: requests do not come
 	name   string
 	zone   *config.Zone
 	tiers  *tierFinder

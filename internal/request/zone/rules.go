@@ -107,7 +107,7 @@ func (z *Zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 
 // withChanges returns a builder of the zone with the limits of changes, which may be nil, and the errors
 // of those that the zone cannot have.
-func (b *ruleBuilder) withChanges(earlier *zoneRules, changes *rules.Zone) (changed *ruleBuilder, left []error) {
+func (b *ruleBuilder) withChanges(earlier *zoneRules, changes *rules.ZoneChange) (changed *ruleBuilder, left []error) {
 	limits := placedLimits(changes)
 	changed = b.copy(earlier)
 	for _, l := range limits {
@@ -171,7 +171,7 @@ func (l placedLimit) String() string {
 }
 
 // placedLimits returns the limits of z, which may be nil.
-func placedLimits(z *rules.Zone) (limits []placedLimit) {
+func placedLimits(z *rules.ZoneChange) (limits []placedLimit) {
 	if z == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ import (
 
 // A Zone is a config.Zone, compiled.
 type Zone struct {
-	response.Zone // what its responses need
+	response.ZoneResponses // what its responses need
 
 	Name        string
 	matchers    caddyhttp.MatcherSets
@@ -78,8 +78,8 @@ const clientIP = "{http.vars.client_ip}"
 // Options are what a zone has besides its settings. A zone without them is compiled only to find
 // out what is wrong with it.
 type Options struct {
-	Usage     *usage.Zone
-	Handle    limiter.Zone // of its rules
+	Usage     *usage.ZoneCounters
+	Handle    limiter.Counts // of its rules
 	Matchers  caddyhttp.MatcherSets
 	Addresses *Addresses // of its handler
 	LogKey    bool       // operators may see the keys
@@ -91,8 +91,8 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
 	z := &Zone{
-		Zone: response.Zone{Usage: o.Usage, Legacy: settings.Legacy()},
-		Name: name, matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place, logKey: o.LogKey,
+		ZoneResponses: response.ZoneResponses{Usage: o.Usage, Legacy: settings.Legacy()},
+		Name:          name, matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place, logKey: o.LogKey,
 		builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
 	}
 	var err error
@@ -195,7 +195,7 @@ func (z *Zone) Deciders() (placeholders []*keytemplate.Placeholder) {
 }
 
 // Handle returns what z has in its store.
-func (z *Zone) Handle() limiter.Zone { return z.builder.handle }
+func (z *Zone) Handle() limiter.Counts { return z.builder.handle }
 
 // Routes returns the routes of the endpoints.
 func (z *Zone) Routes() (all []*route.Route) {

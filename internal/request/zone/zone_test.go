@@ -68,7 +68,7 @@ func compiledZones(t *testing.T, text string) *zonesInForce {
 	}
 	s := new(Set)
 	for name, c := range settings {
-		z, err := s.New(name, c, Options{Usage: new(usage.Zone)})
+		z, err := s.New(name, c, Options{Usage: new(usage.ZoneCounters)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ const (
 	idleFor limiter.Instant = 30_000_000
 )
 
-// A Zone has the counts of one zone. Use [Store.Open].
-type Zone struct {
+// Counts are the counts of one zone. Use [Store.Open].
+type Counts struct {
 	store    *Store
 	name     string
 	closed   atomic.Bool
@@ -45,17 +45,17 @@ type (
 	entry  = keyed.Entry[usage]
 )
 
-func newZone(s *Store, name string) *Zone {
-	return &Zone{
+func newZone(s *Store, name string) *Counts {
+	return &Counts{
 		store: s, name: name, counts: keyed.New[usage, struct{}, spill](shardBits), overflow: keyed.New[usage, struct{}, spill](0),
 	}
 }
 
-// Name implements [limiter.Zone].
-func (z *Zone) Name() string { return z.name }
+// Name implements [limiter.Counts].
+func (z *Counts) Name() string { return z.name }
 
 // Close drops the counts of the zone. Takes that are under way are still decided on them.
-func (z *Zone) Close() {
+func (z *Counts) Close() {
 	z.store.mu.Lock()
 	defer z.store.mu.Unlock()
 	if !z.closed.Swap(true) {
@@ -65,7 +65,7 @@ func (z *Zone) Close() {
 
 // KeysAtLimit returns how many keys were at their limit at the last sweep: a take of one event would
 // have been denied.
-func (z *Zone) KeysAtLimit() int { return int(z.keysAtLimit.Load()) }
+func (z *Counts) KeysAtLimit() int { return int(z.keysAtLimit.Load()) }
 
 // Stats describe a zone since it was opened.
 type Stats struct {
@@ -81,7 +81,7 @@ type Stats struct {
 }
 
 // Stats returns the stats of the zone. They are all 0 if the zone is closed.
-func (z *Zone) Stats() Stats {
+func (z *Counts) Stats() Stats {
 	if z.closed.Load() {
 		return Stats{}
 	}
@@ -90,7 +90,7 @@ func (z *Zone) Stats() Stats {
 
 // locate sets key to the key of k's count and returns its shard. It writes the key in place,
 // because copying it would take longer than finding the entry.
-func (z *Zone) locate(key *keyed.Key, k *limiter.Take) *shard {
+func (z *Counts) locate(key *keyed.Key, k *limiter.Take) *shard {
 	key.ID, key.Text = k.Rule.ID, k.Key
 	key.Layout, key.Numbers = layoutOf(k.Rule.Algorithm)
 	key.Hash = z.counts.Hash(key.ID, key.Text)
@@ -99,7 +99,7 @@ func (z *Zone) locate(key *keyed.Key, k *limiter.Take) *shard {
 
 // addLocked adds a count for a key that has none in its shard sh. It returns nil when there is no
 // room for one.
-func (z *Zone) addLocked(sh *shard, key *keyed.Key, r *limiter.Rule, now limiter.Instant) *entry {
+func (z *Counts) addLocked(sh *shard, key *keyed.Key, r *limiter.Rule, now limiter.Instant) *entry {
 	e := z.counts.AddLocked(sh, key, r.MaxKeys,
 		func(_ *shard, e *entry) (cost int64, evictable bool) { return e.Value().evictionCost(now) },
 		func(sh *shard, e *entry) {
@@ -115,7 +115,7 @@ func (z *Zone) addLocked(sh *shard, key *keyed.Key, r *limiter.Rule, now limiter
 }
 
 // sweep removes the keys that are forgettable and idle, and counts those at their limit.
-func (z *Zone) sweep(now limiter.Instant) {
+func (z *Counts) sweep(now limiter.Instant) {
 	atLimit, changed := int64(0), z.changed.Swap(nil)
 	idle := func(sh *shard, e *entry) bool {
 		u := e.Value()
@@ -142,4 +142,4 @@ func (z *Zone) sweep(now limiter.Instant) {
 }
 
 // Keys calls yield with the keys that have a count, until it returns false. A key may come several times.
-func (z *Zone) Keys(yield func(key []byte) bool) { z.counts.Texts(yield) }
+func (z *Counts) Keys(yield func(key []byte) bool) { z.counts.Texts(yield) }

@@ -16,8 +16,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A Zone has what outlives the configuration of a zone, except the counts of its limits.
-type Zone struct {
+// ZoneCounters have what outlives the configuration of a zone, except the counts of its limits.
+type ZoneCounters struct {
 	Name  string
 	Began time.Time
 
@@ -61,8 +61,8 @@ type Zone struct {
 	past     map[string]*ChargeHistory // by endpoint
 }
 
-// A Limit is the limit that a zone has in force at an endpoint for a tier.
-type Limit struct {
+// A LimitInForce is the limit that a zone has in force at an endpoint for a tier.
+type LimitInForce struct {
 	Zone, Endpoint, Tier string
 
 	Events int64 // per window; 0 if each request is rejected
@@ -84,15 +84,15 @@ type Counters struct {
 }
 
 // newZone returns a zone whose limits have decided nothing.
-func newZone(name string) *Zone {
-	z := &Zone{Name: name, Began: time.Now()}
+func newZone(name string) *ZoneCounters {
+	z := &ZoneCounters{Name: name, Began: time.Now()}
 	z.Top.Begin(z.Began)
 	z.Counters("", "")
 	return z
 }
 
 // Counters returns the counters of an endpoint and a tier. It makes them if there are none.
-func (z *Zone) Counters(endpoint, tier string) *Counters {
+func (z *ZoneCounters) Counters(endpoint, tier string) *Counters {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for _, c := range z.counters { // a linear search, as rules keep their counters
@@ -107,7 +107,7 @@ func (z *Zone) Counters(endpoint, tier string) *Counters {
 
 // tierNumberLocked returns the number of a tier, which outlives configurations like the counters. It
 // needs z.mu.
-func (z *Zone) tierNumberLocked(tier string) uint16 {
+func (z *ZoneCounters) tierNumberLocked(tier string) uint16 {
 	i := slices.Index(z.tiers, tier)
 	if i < 0 {
 		i = len(z.tiers)
@@ -117,7 +117,7 @@ func (z *Zone) tierNumberLocked(tier string) uint16 {
 }
 
 // TierCalled returns the name of the tier with this number.
-func (z *Zone) TierCalled(number uint16) string {
+func (z *ZoneCounters) TierCalled(number uint16) string {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.tiers[number]
@@ -126,7 +126,7 @@ func (z *Zone) TierCalled(number uint16) string {
 // AdaptiveWith returns a limiter with the settings s. It is the one in force, with what that has
 // learned, if its settings are equal to s. Otherwise all handlers of a configuration get one new
 // limiter.
-func (z *Zone) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
+func (z *ZoneCounters) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for _, known := range []*adaptive.Limiter{z.Adaptive.Load(), z.next} {
@@ -139,14 +139,14 @@ func (z *Zone) AdaptiveWith(s adaptive.Settings) *adaptive.Limiter {
 }
 
 // AllCounters returns the counters of all endpoints and tiers that the zone has had since it began.
-func (z *Zone) AllCounters() []*Counters {
+func (z *ZoneCounters) AllCounters() []*Counters {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return slices.Clone(z.counters)
 }
 
 // Sum returns the sum of all counters of the zone.
-func (z *Zone) Sum() *Counters {
+func (z *ZoneCounters) Sum() *Counters {
 	sum := new(Counters)
 	for _, c := range z.AllCounters() {
 		for source := range limiter.Sources {

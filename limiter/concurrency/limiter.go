@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A Store counts the requests in flight of all keys. It is safe for concurrent use.
-type Store struct {
+// A Limiter counts the requests in flight of all keys. It is safe for concurrent use.
+type Limiter struct {
 	options  Options
 	seed     maphash.Seed
 	shards   [shards]shard
@@ -29,7 +29,7 @@ type Store struct {
 // shards is the number of shards of a store.
 const shards = 64
 
-// Options configure a [Store]. The zero value is a store in memory.
+// Options configure a [Limiter]. The zero value is a limiter in memory.
 type Options struct {
 	Lender      Lender        // nil if the counts are in memory
 	Timeout     time.Duration // how long requests wait for the lender; default: 50 ms
@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // New returns a store. It starts nothing.
-func New(o Options) *Store {
+func New(o Options) *Limiter {
 	if o.Timeout <= 0 {
 		o.Timeout = 50 * time.Millisecond
 	}
@@ -55,11 +55,11 @@ func New(o Options) *Store {
 	if o.Clock == nil {
 		o.Clock = limiter.At
 	}
-	return &Store{options: o, seed: maphash.MakeSeed(), node: rand.Text()[:12], closing: make(chan struct{})}
+	return &Limiter{options: o, seed: maphash.MakeSeed(), node: rand.Text()[:12], closing: make(chan struct{})}
 }
 
 // leases reports whether permits are leased.
-func (s *Store) leases() bool { return s.options.Lender != nil }
+func (s *Limiter) leases() bool { return s.options.Lender != nil }
 
 // A countID identifies the count of a key.
 type countID struct {
@@ -77,7 +77,7 @@ type shard struct {
 // leastCrowded is the least number of accounts of a shard at which unused ones are removed.
 const leastCrowded = 64
 
-func (s *Store) shardOf(key []byte) *shard { return &s.shards[maphash.Bytes(s.seed, key)%shards] }
+func (s *Limiter) shardOf(key []byte) *shard { return &s.shards[maphash.Bytes(s.seed, key)%shards] }
 
 // accountOf returns the account of a key, and makes it if there is none.
 func (s *shard) accountOf(r *Rule, key []byte, now limiter.Instant) *account {
@@ -103,7 +103,7 @@ func (s *shard) accountOf(r *Rule, key []byte, now limiter.Instant) *account {
 
 // InFlight returns how many requests of a key are in flight on this node, and how many permits this
 // node has leased and may use.
-func (s *Store) InFlight(now time.Time, r *Rule, key []byte) (requests, leased int64) {
+func (s *Limiter) InFlight(now time.Time, r *Rule, key []byte) (requests, leased int64) {
 	sh := s.shardOf(key)
 	sh.Lock()
 	defer sh.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 )
 
-// A Request is a request that reports are about.
-type Request struct {
+// A Subject is a request that reports are about.
+type Subject struct {
 	*http.Request
 	*caddy.Replacer
 }
@@ -21,7 +21,7 @@ type Request struct {
 // describe describes the request that the client sent, before rewrites, so that it can be found in
 // the access log. The query is left out because it may hold secrets. key is nil if the request has
 // no key.
-func (r Request) describe(key *keytemplate.Template) api.Request {
+func (r Subject) describe(key *keytemplate.Template) api.Request {
 	remote, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		remote = r.RemoteAddr
@@ -42,16 +42,16 @@ func (r Request) describe(key *keytemplate.Template) api.Request {
 }
 
 // Describe describes the request without its key.
-func (r Request) Describe() api.Request { return r.describe(nil) }
+func (r Subject) Describe() api.Request { return r.describe(nil) }
 
 // client returns the address of the client as Caddy determines it.
-func (r Request) client() string {
+func (r Subject) client() string {
 	text, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
 	return text
 }
 
 // fields returns the description of the request as fields of a line in the log. All fields are strings.
-func (r Request) fields(key *keytemplate.Template) []zap.Field {
+func (r Subject) fields(key *keytemplate.Template) []zap.Field {
 	d := r.describe(key)
 	fields := []zap.Field{
 		zap.String("remote_ip", d.RemoteIP),

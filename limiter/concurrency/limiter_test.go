@@ -103,15 +103,15 @@ func TestIdleKeysGo(t *testing.T) {
 }
 
 // A silentLender never answers.
-type silentLender struct{ requests chan *Request }
+type silentLender struct{ requests chan *LeaseRequest }
 
-func (l silentLender) Exchange(r *Request, _ func(Grant, error)) { l.requests <- r }
-func (silentLender) Refusal([]byte) error                        { return nil }
+func (l silentLender) Exchange(r *LeaseRequest, _ func(Grant, error)) { l.requests <- r }
+func (silentLender) Refusal([]byte) error                             { return nil }
 
 // TestClientGone has a client leave while its request waits for the lender, and another client wait in
 // vain.
 func TestClientGone(t *testing.T) {
-	l := silentLender{make(chan *Request, 1)}
+	l := silentLender{make(chan *LeaseRequest, 1)}
 	s, rule := New(Options{Lender: l, Timeout: 5 * time.Millisecond}), &Rule{ID: 1, Limit: 4, OnOutage: limiter.OutageClosed}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -155,7 +155,7 @@ func TestAllocations(t *testing.T) {
 // A generousLender grants at once what a request needs and wants.
 type generousLender struct{}
 
-func (generousLender) Exchange(r *Request, answered func(Grant, error)) {
+func (generousLender) Exchange(r *LeaseRequest, answered func(Grant, error)) {
 	go answered(Grant{Permits: r.Hold + r.Need + r.Want, Free: r.Limit / 2}, nil)
 }
 func (generousLender) Refusal([]byte) error { return nil }

@@ -13,8 +13,8 @@ import (
 // meet.
 const shardBits = 7
 
-// A Zone has the accounts of one zone. Use [Store.Open].
-type Zone struct {
+// Accounts are the accounts of one zone. Use [Store.Open].
+type Accounts struct {
 	store    *Store
 	name     string
 	accounts *keyed.Map[hot, cold, shardState]
@@ -51,12 +51,12 @@ type entry = keyed.Entry[hot]
 
 func accountOf(sh *shard, e *entry) account { return account{e.Value(), sh.Entries.Cold(e)} }
 
-// Name implements [limiter.Zone].
-func (z *Zone) Name() string { return z.name }
+// Name implements [limiter.Counts].
+func (z *Accounts) Name() string { return z.name }
 
 // KeysAtLimit returns how many keys were at their limit when they were swept last, as far as this
 // node knows: the store has denied a take and told a retry instant that was still to come.
-func (z *Zone) KeysAtLimit() (n int) {
+func (z *Accounts) KeysAtLimit() (n int) {
 	for i := range z.keysAtLimit {
 		n += int(z.keysAtLimit[i].Load())
 	}
@@ -65,11 +65,11 @@ func (z *Zone) KeysAtLimit() (n int) {
 
 // Keys calls yield with the keys that have an account, until it returns false. A key may come
 // several times.
-func (z *Zone) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }
+func (z *Accounts) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }
 
 // Close returns what is leased in the zone and removes its accounts. Takes that are under way are
 // decided. Later ones are left to the lender.
-func (z *Zone) Close() {
+func (z *Accounts) Close() {
 	s := z.store
 	s.mu.Lock()
 	closed := z.closed.Swap(true)
@@ -83,11 +83,11 @@ func (z *Zone) Close() {
 }
 
 // leases reports whether more events are to be leased.
-func (z *Zone) leases() bool { return !z.closed.Load() && !z.store.leasingEnded.Load() }
+func (z *Accounts) leases() bool { return !z.closed.Load() && !z.store.leasingEnded.Load() }
 
 // zoneOf returns the zone of r, or nil when it is not an open zone of s.
-func (s *Store) zoneOf(r *limiter.Rule) *Zone {
-	z, _ := r.Zone.(*Zone)
+func (s *Store) zoneOf(r *limiter.Rule) *Accounts {
+	z, _ := r.Zone.(*Accounts)
 	if z == nil || z.store != s || z.closed.Load() {
 		return nil
 	}
@@ -97,13 +97,13 @@ func (s *Store) zoneOf(r *limiter.Rule) *Zone {
 // A location is where the account of a key is, if there is one. It stays valid although accounts
 // move.
 type location struct {
-	zone  *Zone
+	zone  *Accounts
 	shard *shard
 	key   keyed.Key
 }
 
 // locate sets l to the location of a key in z.
-func (l *location) locate(z *Zone, id uint32, key []byte) {
+func (l *location) locate(z *Accounts, id uint32, key []byte) {
 	l.zone = z
 	l.key.ID, l.key.Text = id, key
 	l.key.Hash = z.accounts.Hash(id, key)
@@ -194,7 +194,7 @@ func (a account) evictionCost(r *limiter.Rule, now instant, canReturn bool) (cos
 
 // closeAccountLocked returns the call that tells the lender what the account of e has leased and
 // its debt, or nil. The caller removes the account, which must have no request under way.
-func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
+func (z *Accounts) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	a := accountOf(sh, e)
 	r := z.rules.ruleFor(e.ID(), a)
 	a.retire()
@@ -208,14 +208,14 @@ func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 }
 
 // dropPassed drops the leases of a window that has passed.
-func (z *Zone) dropPassed(a account, r *limiter.Rule, now instant) {
+func (z *Accounts) dropPassed(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassed(r, now); n > 0 {
 		z.store.stats.expired.Add(uint64(n))
 	}
 }
 
 // dropPassedDebt drops the debt of a window that has passed.
-func (z *Zone) dropPassedDebt(a account, r *limiter.Rule, now instant) {
+func (z *Accounts) dropPassedDebt(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassedDebt(r, now); n > 0 {
 		z.store.stats.debtDropped.Add(uint64(n))
 	}

@@ -1,9 +1,9 @@
 // Package replay gives the simulator requests that are over: those of logs, and those whose decisions
 // a node remembers.
 //
-// A [Zone] of a configuration reads the requests of logs by its own matchers, key, endpoints, tiers
-// and costs, in the code of package zone. If the log lacks a field, the error names the placeholder or
-// the matcher that needs it. [Try] tries a limit on the decisions that a node remembers.
+// A [Reader] reads the requests of logs by the matchers, key, endpoints, tiers and costs of a zone, in the
+// code of package zone. If the log lacks a field, the error names the placeholder or the matcher that needs
+// it. [Try] tries a limit on the decisions that a node remembers.
 package replay
 
 import (
@@ -38,8 +38,8 @@ type Options struct {
 	Fields map[string]string
 }
 
-// A Zone reads the requests of logs. It implements logs.RowReader.
-type Zone struct {
+// A Reader reads the requests of logs by a zone. It implements logs.RowReader.
+type Reader struct {
 	Summary
 
 	name     string
@@ -77,12 +77,12 @@ type Summary struct {
 }
 
 // Load compiles a zone of a configuration of Caddy, which is JSON.
-func Load(text []byte, name string, o Options) (*Zone, error) {
+func Load(text []byte, name string, o Options) (*Reader, error) {
 	app, uses, err := findUses(text, name)
 	if err != nil {
 		return nil, err
 	}
-	z := &Zone{name: name, recorded: o.Recorded, uses: uses}
+	z := &Reader{name: name, recorded: o.Recorded, uses: uses}
 	settings, err := app.Zones.DefinitionFor(name, uses[0].handler.Zones[name])
 	if err != nil {
 		return nil, fmt.Errorf("zone %q: %w", name, err)
@@ -97,7 +97,7 @@ func Load(text []byte, name string, o Options) (*Zone, error) {
 	set := &zone.Set{Defaults: app.DefaultSettings(), SharedTiers: app.Tiers}
 	for _, u := range uses {
 		u.zone, err = set.New(name, u.settings, zone.Options{
-			Usage: &usage.Zone{Name: name}, Matchers: u.matchers, Addresses: &u.addresses,
+			Usage: &usage.ZoneCounters{Name: name}, Matchers: u.matchers, Addresses: &u.addresses,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("zone %q: %w", name, err)
@@ -115,7 +115,7 @@ func Load(text []byte, name string, o Options) (*Zone, error) {
 }
 
 // number numbers the limits.
-func (z *Zone) number() {
+func (z *Reader) number() {
 	z.numbers = make(map[limitOf]uint16)
 	for i, l := range z.limits {
 		z.numbers[limitOf{l.Policy, l.Tier}] = uint16(i)
@@ -126,7 +126,7 @@ func (z *Zone) number() {
 }
 
 // Limits returns the limits of the zone, by their numbers in requests.
-func (z *Zone) Limits() []sim.ZoneLimit {
+func (z *Reader) Limits() []sim.ZoneLimit {
 	all := make([]sim.ZoneLimit, 0, len(z.limits))
 	for _, l := range z.limits {
 		all = append(all, sim.ZoneLimit{
@@ -137,10 +137,10 @@ func (z *Zone) Limits() []sim.ZoneLimit {
 }
 
 // Wants implements logs.RowReader.
-func (z *Zone) Wants() []logs.Want { return z.needs.wants }
+func (z *Reader) Wants() []logs.Want { return z.needs.wants }
 
 // KeyName returns how operators write a key of a record.
-func (z *Zone) KeyName(key string) string {
+func (z *Reader) KeyName(key string) string {
 	key = key[countSize:]
 	if z.recorded {
 		return key
@@ -155,14 +155,14 @@ func (z *Zone) KeyName(key string) string {
 const countSize = 4
 
 // record returns the record of a request that a limit is charged with.
-func (z *Zone) record(limit uint16, key []byte, cost int64) logs.Record {
+func (z *Reader) record(limit uint16, key []byte, cost int64) logs.Record {
 	z.key = binary.BigEndian.AppendUint32(z.key[:0], z.limits[limit].Policy.CountID)
 	z.key = append(z.key, key...)
 	return logs.Record{Key: z.key, Cost: max(1, cost), Rule: limit}
 }
 
 // Check returns an error if no line had a field that is needed.
-func (z *Zone) Check() error {
+func (z *Reader) Check() error {
 	for i, want := range z.needs.wants {
 		if want.For != "" && !want.Maybe && z.needs.seen[i] == 0 && z.needs.rows > 0 {
 			return fmt.Errorf("none of %d lines has %s, which %s needs: use a log that has it, --field with the name of a field "+

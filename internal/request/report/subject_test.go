@@ -19,7 +19,7 @@ func TestDescribeRequestOfClient(t *testing.T) {
 		original := http.Request{Method: "PUT", URL: &url.URL{Path: path}}
 		ctx := context.WithValue(r.Context(), caddyhttp.OriginalRequestCtxKey, original)
 		ctx = context.WithValue(ctx, caddyhttp.VarsCtxKey, map[string]any{caddyhttp.ClientIPVarKey: "198.51.100.7"})
-		got := Request{Request: r.WithContext(ctx)}.describe(nil)
+		got := Subject{Request: r.WithContext(ctx)}.describe(nil)
 		if got.Method != "PUT" || got.Path != want || got.RemoteIP != "192.0.2.1" || got.ClientIP != "198.51.100.7" || got.KeyHash != "" {
 			t.Errorf("a request to %.20s that was rewritten is %+v, want PUT and %.20s", path, got, want)
 		}

@@ -18,16 +18,16 @@ type ZoneLimit struct {
 	Rule  *limiter.Rule `json:"-"` // nil if the limit blocks
 }
 
-// A Zone decides the requests of a trace by all limits that a zone has in force. It hands the requests of
+// A Decider decides the requests of a trace by all limits that a zone has in force. It hands the requests of
 // one limit to a study. Limits that share a count also share its keys, so a key that changes its tier keeps
 // what it has used.
-type Zone struct {
+type Decider struct {
 	limits  []ZoneLimit
 	chosen  int // index of the limit under study; -1 if it is not known yet
-	begin   func(limit int) (func(Request), error)
-	study   func(Request)
+	begin   func(limit int) (func(Arrival), error)
+	study   func(Arrival)
 	err     error // the error of begin
-	waiting []Request
+	waiting []Arrival
 
 	counts   []limiter.Count // by key
 	outcomes []zoneOutcome   // by limit
@@ -46,18 +46,18 @@ type zoneOutcome struct {
 }
 
 // NewZone returns a zone that decides by limits. begin begins the study of a limit, and returns the
-// function that takes its requests. Keys have other numbers in the study: see [Zone.KeyOf]. chosen is
+// function that takes its requests. Keys have other numbers in the study: see [Decider.KeyOf]. chosen is
 // the index of the limit under study. If chosen is below 0, the zone chooses the limit that has most of
 // the first requests.
-func NewZone(limits []ZoneLimit, chosen int, begin func(limit int) (func(Request), error)) *Zone {
-	return &Zone{limits: limits, chosen: chosen, begin: begin, outcomes: make([]zoneOutcome, len(limits))}
+func NewZone(limits []ZoneLimit, chosen int, begin func(limit int) (func(Arrival), error)) *Decider {
+	return &Decider{limits: limits, chosen: chosen, begin: begin, outcomes: make([]zoneOutcome, len(limits))}
 }
 
 // chooseAfter is the number of requests after which a zone chooses the limit under study.
 const chooseAfter = 1 << 16
 
 // Add decides the next request.
-func (z *Zone) Add(r Request) {
+func (z *Decider) Add(r Arrival) {
 	z.decide(r)
 	if z.study == nil {
 		if z.waiting = append(z.waiting, r); len(z.waiting) < chooseAfter {
@@ -70,7 +70,7 @@ func (z *Zone) Add(r Request) {
 }
 
 // End ends the trace. It returns the error of begin.
-func (z *Zone) End() error {
+func (z *Decider) End() error {
 	if z.study == nil {
 		z.start()
 	}
@@ -78,7 +78,7 @@ func (z *Zone) End() error {
 }
 
 // start chooses the limit under study, and hands over the requests that have waited.
-func (z *Zone) start() {
+func (z *Decider) start() {
 	if z.chosen < 0 {
 		z.chosen = 0
 		for i, l := range z.limits {
@@ -88,7 +88,7 @@ func (z *Zone) start() {
 		}
 	}
 	if z.study, z.err = z.begin(z.chosen); z.err != nil {
-		z.study = func(Request) {}
+		z.study = func(Arrival) {}
 	}
 	for _, r := range z.waiting {
 		z.hand(r)
@@ -97,7 +97,7 @@ func (z *Zone) start() {
 }
 
 // hand hands a request to the study if the request is of the limit under study.
-func (z *Zone) hand(r Request) {
+func (z *Decider) hand(r Arrival) {
 	if int(r.Rule) != z.chosen {
 		return
 	}
@@ -111,12 +111,12 @@ func (z *Zone) hand(r Request) {
 }
 
 // KeyOf returns the key with the number k in the study.
-func (z *Zone) KeyOf(k Key) Key { return z.names[k] }
+func (z *Decider) KeyOf(k Key) Key { return z.names[k] }
 
 func (s *Sum) requests() int64 { return s.Admitted + s.Rejected }
 
 // decide decides a request by its limit.
-func (z *Zone) decide(r Request) {
+func (z *Decider) decide(r Arrival) {
 	ok := false
 	if rule := z.limits[r.Rule].Rule; rule != nil {
 		c := at(&z.counts, r.Key)
@@ -164,7 +164,7 @@ type ZoneKey struct {
 }
 
 // Report returns the decisions of the zone. It lists at most top keys.
-func (z *Zone) Report(name string, top int, keyName func(Key) string) *ZoneReport {
+func (z *Decider) Report(name string, top int, keyName func(Key) string) *ZoneReport {
 	r := &ZoneReport{Zone: name, Keys: []ZoneKey{}}
 	for i, l := range z.limits {
 		o := &z.outcomes[i]

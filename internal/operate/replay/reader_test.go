@@ -17,7 +17,7 @@ func site(handler string) []byte {
 			{"match":[{"path":["/v1/*","/open"]}],"handle":[{"handler":"rate_limit",%s}]}]}]}]}}}}}`, handler)
 }
 
-func load(t *testing.T, o Options, handler string) *Zone {
+func load(t *testing.T, o Options, handler string) *Reader {
 	t.Helper()
 	z, err := Load(site(handler), "user", o)
 	if err != nil {
@@ -35,7 +35,7 @@ func line(method, uri string, members ...string) string {
 func key(text string) string { return fmt.Sprintf(`"headers":{"X-Api-Key":[%q]}`, text) }
 
 // read returns the requests of lines as texts "limit key cost".
-func read(t *testing.T, z *Zone, lines ...string) ([]string, error) {
+func read(t *testing.T, z *Reader, lines ...string) ([]string, error) {
 	t.Helper()
 	r, err := logs.Open(strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
@@ -45,7 +45,7 @@ func read(t *testing.T, z *Zone, lines ...string) ([]string, error) {
 	var got []string
 	limits := z.Limits()
 	format := logs.NewJSON(logs.Fields{Time: "ts"}, z)
-	_, err = logs.Read([]logs.Source{{Name: "log", Lines: r, Format: format}}, &keys, 0, 0, func(r sim.Request) {
+	_, err = logs.Read([]logs.Source{{Name: "log", Lines: r, Format: format}}, &keys, 0, 0, func(r sim.Arrival) {
 		l := limits[r.Rule]
 		got = append(got, strings.Join(strings.Fields(fmt.Sprint(l.Endpoint, " ", l.Tier, " ", l.Limit, " ", z.KeyName(keys.Name(r.Key)), " ", r.Cost)), " "))
 	})

@@ -33,12 +33,12 @@ func TestZone(t *testing.T) {
 		requests[i].Rule = uint16(requests[i].Key) % 3
 		perLimit[requests[i].Rule]++
 	}
-	var handed []Request
-	z := NewZone(limits, 1, func(limit int) (func(Request), error) {
+	var handed []Arrival
+	z := NewZone(limits, 1, func(limit int) (func(Arrival), error) {
 		if limit != 1 {
 			t.Errorf("the study is of limit %d, want 1", limit)
 		}
-		return func(r Request) { handed = append(handed, r) }, nil
+		return func(r Arrival) { handed = append(handed, r) }, nil
 	})
 	for _, r := range requests {
 		z.Add(r)
@@ -90,11 +90,11 @@ func TestZoneOfOneCount(t *testing.T) {
 		{Limit: "2/1m", Count: 1, Rule: mustRule(t, 2, time.Minute)},
 		{Tier: "pro", Limit: "4/1m", Count: 1, Rule: mustRule(t, 4, time.Minute)},
 	}
-	z := NewZone(limits, -1, func(int) (func(Request), error) { return func(Request) {}, nil })
+	z := NewZone(limits, -1, func(int) (func(Arrival), error) { return func(Arrival) {}, nil })
 	for i, rule := range []uint16{0, 0, 0, 1, 1, 1} { // two admitted without a tier, and then two more as pro
-		z.Add(Request{At: limiter.Instant(1_700_000_000_000_000 + i), Rule: rule, Cost: 1, Said: Admitted})
+		z.Add(Arrival{At: limiter.Instant(1_700_000_000_000_000 + i), Rule: rule, Cost: 1, Said: Admitted})
 	}
-	z.Add(Request{At: 1_700_000_000_000_010, Rule: 1, Cost: 1, Said: Rejected})
+	z.Add(Arrival{At: 1_700_000_000_000_010, Rule: 1, Cost: 1, Said: Rejected})
 	if err := z.End(); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAgreement(t *testing.T) {
 		{1, Admitted, true}, {2, Unsaid, false}, {3, Admitted, false}, {4, Rejected, true}, // the two differences even out
 		{70 * second, Rejected, true}, {71 * second, Rejected, true}, {200 * second, Rejected, false},
 	} {
-		a.add(Request{At: d.at, Said: d.said}, d.ok)
+		a.add(Arrival{At: d.at, Said: d.said}, d.ok)
 	}
 	if a.Decisions != 6 || a.Equal != 2 || a.OffByMinute != 2 {
 		t.Errorf("agreement = %+v, want 2 of 6 equal, off by 2", a)
