@@ -61,7 +61,7 @@ func (z *Zone) CheckHold() error {
 func (z *Zone) limitsAtOnce() bool {
 	tiers := func(all map[string]*Tier) bool {
 		for _, t := range all {
-			if t == nil || t.Concurrent > 0 { // nil: that of the app, which may have it
+			if t == nil || t.Concurrent > 0 { // nil for that of the app, which may have it
 				return true
 			}
 		}

@@ -44,7 +44,7 @@ const (
 	leastKeep   = time.Minute
 )
 
-// check refuses settings that are wrong or without effect. store has the rules, nil: the default.
+// check refuses settings that are wrong or without effect. store has the rules; nil is the default store.
 func (l *DecisionLog) check(store *RuleStore) error {
 	if l == nil {
 		return nil
@@ -76,7 +76,7 @@ func (l *DecisionLog) check(store *RuleStore) error {
 	return nil
 }
 
-// Sinks returns where records go. store has the rules, nil: the default.
+// Sinks returns where records go. store has the rules; nil is the default store.
 func (l *DecisionLog) Sinks(store *RuleStore) []string {
 	switch {
 	case len(l.To) > 0:

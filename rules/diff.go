@@ -14,8 +14,8 @@ type Difference struct {
 	// Path is where the value is, such as zones.user.limit. Entries of lists stand there with their
 	// ID: overrides.7c2a.limit.
 	Path string `json:"path"`
-	From any    `json:"from"` // nil: it was not there
-	To   any    `json:"to"`   // nil: it is not there any more
+	From any    `json:"from"` // nil if it was not there
+	To   any    `json:"to"`   // nil if it is not there any more
 }
 
 // Diff returns what to has in place of what from has, sorted by path.

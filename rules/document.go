@@ -113,7 +113,7 @@ type Key struct {
 type Entry struct {
 	// ID is unique among the entries of a document.
 	ID        string     `json:"id"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"` // nil: never
+	ExpiresAt *time.Time `json:"expires_at,omitempty"` // nil if it never expires
 	Reason    string     `json:"reason,omitempty"`
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 	CreatedBy string     `json:"created_by,omitempty"`

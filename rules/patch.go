@@ -7,16 +7,16 @@ import (
 
 // A Patch leads from one document to another. It is small when they share most of what they have.
 type Patch struct {
-	Zones     map[string]*ZoneChange    `json:"zones,omitempty"` // nil: removed
+	Zones     map[string]*ZoneChange    `json:"zones,omitempty"` // nil if it is removed
 	Overrides []Splice[*Override]       `json:"overrides,omitempty"`
 	Tiers     []Splice[*TierAssignment] `json:"tiers,omitempty"`
 	Access    []Splice[*AccessEntry]    `json:"access,omitempty"`
-	Emergency *EmergencyPatch           `json:"emergency,omitempty"` // nil: it stays
+	Emergency *EmergencyPatch           `json:"emergency,omitempty"` // nil if it stays
 }
 
 // An EmergencyPatch replaces the emergency.
 type EmergencyPatch struct {
-	To *Emergency `json:"to"` // nil: it ends
+	To *Emergency `json:"to"` // nil if it ends
 }
 
 // NewPatch returns what leads from one document to another. What they share stays as it is.

@@ -54,7 +54,7 @@ func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timelin
 type timelineReader struct {
 	watcher  *Watcher
 	subject  *Subject
-	document *Document // of the next version, or one that says the same of the subject; nil: it is not read yet
+	document *Document // of the next version, or one that says the same of the subject; nil if it is not read yet
 }
 
 // read returns what the next version did. It reads documents only if it has to.

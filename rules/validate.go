@@ -118,14 +118,14 @@ type validator struct {
 	schema    Schema
 	now       time.Time
 	zoneNames []string
-	known     map[string]*knownZone // zones of the configuration that were looked up, nil: none
+	known     map[string]*knownZone // zones of the configuration that were looked up; nil if there is none
 	problems  []Problem
 }
 
 // A knownZone is what a zone of the configuration has.
 type knownZone struct {
 	tiers, endpoints []string
-	override         func(*Override) error // see Schema.Overrides; nil: not needed yet
+	override         func(*Override) error // see Schema.Overrides; nil if it was not needed yet
 }
 
 // err returns the problems as an error, or nil if there are none.

@@ -86,7 +86,7 @@ type Watcher struct {
 	options Options
 	latest  atomic.Pointer[Version]
 	failed  atomic.Int64            // polls
-	failing atomic.Pointer[Failing] // nil: the last poll was good
+	failing atomic.Pointer[Failing] // nil if the last poll was good
 	recent  recentChanges
 
 	reported  bool          // the failures since the last good poll were reported; of the goroutine of poll

@@ -74,13 +74,13 @@ type Decision struct {
 	Missing bool   `json:"missing,omitempty"`
 	Request
 
-	Status    int    `json:"status,omitempty"` // 0: the request goes on to the next handler
+	Status    int    `json:"status,omitempty"` // 0 if the request goes on to the next handler
 	WouldBe   int    `json:"would_be,omitempty"`
 	Wait      Wait   `json:"wait,omitempty"`      // of a rejected request
 	Waited    Wait   `json:"waited,omitempty"`    // of a queued one
-	Cost      int64  `json:"cost,omitempty"`      // 0: 1
-	Limit     *int64 `json:"limit,omitempty"`     // nil: no count was needed
-	Remaining *int64 `json:"remaining,omitempty"` // nil: unknown
+	Cost      int64  `json:"cost,omitempty"`      // 0 for 1
+	Limit     *int64 `json:"limit,omitempty"`     // nil if no count was needed
+	Remaining *int64 `json:"remaining,omitempty"` // nil if it is unknown
 }
 
 // A Request is what logs, events and tails say about every request.

@@ -40,7 +40,7 @@ type ExplainedHandler struct {
 	Place     string          `json:"place,omitempty"` // in the Caddyfile
 	Path      string          `json:"path"`            // of the request there
 	Outcome   string          `json:"outcome"`
-	Status    int             `json:"status,omitempty"` // 0: the request goes on
+	Status    int             `json:"status,omitempty"` // 0 if the request goes on
 	Access    *DecidedBy      `json:"access,omitempty"` // what the client's address decides
 	Emergency bool            `json:"emergency,omitempty"`
 	Zones     []ExplainedZone `json:"zones"`
@@ -67,7 +67,7 @@ type ExplainedZone struct {
 	Limits      []ExplainedLimit `json:"limits"`
 
 	Concurrent []ExplainedConcurrent `json:"concurrent,omitempty"` // limits of requests at once
-	Adaptive   *Adaptive             `json:"adaptive,omitempty"`   // nil: the zone has none, or lets the request pass
+	Adaptive   *Adaptive             `json:"adaptive,omitempty"`   // nil if the zone has none, or lets the request pass
 }
 
 // An ExplainedRead is the value of a placeholder that a zone reads.
@@ -84,7 +84,7 @@ type ExplainedRead struct {
 // An ExplainedLimit is a limit that a request falls under, and what it would decide.
 type ExplainedLimit struct {
 	Rule InspectedCount `json:"rule"`
-	Cost int64          `json:"cost"` // 0: it counts nothing, or the request has been charged before
+	Cost int64          `json:"cost"` // 0 if it counts nothing, or the request has been charged before
 	ExplainedDecision
 
 	CountStatus string `json:"count_status,omitempty"` // the statuses with which it counts; empty: all
@@ -105,7 +105,7 @@ type ExplainedConcurrent struct {
 type ExplainedDecision struct {
 	Outcome   string `json:"outcome"`
 	Source    string `json:"source,omitempty"`
-	Remaining *int64 `json:"remaining,omitempty"` // before the request; nil: unknown, or no count is needed
+	Remaining *int64 `json:"remaining,omitempty"` // before the request; nil if it is unknown, or no count is needed
 	Wait      Wait   `json:"wait,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type MissedHandler struct {
 type ExplainedResponse struct {
 	By      string            `json:"by,omitempty"` // the directive that answers
 	Place   string            `json:"place,omitempty"`
-	Status  int               `json:"status,omitempty"`  // 0: what answers would say it
+	Status  int               `json:"status,omitempty"`  // 0 if what answers would say it
 	Headers map[string]string `json:"headers,omitempty"` // of the response if rate_limit answers
 	Body    string            `json:"body,omitempty"`    // of rate_limit
 }

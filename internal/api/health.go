@@ -48,7 +48,7 @@ type UnreadRules struct {
 	Error string `json:"error"`
 }
 
-// AddUnreadRules adds rules of a store that has failed with err; nil: it has not answered yet.
+// AddUnreadRules adds rules of a store that has failed with err, or has not answered yet if err is nil.
 func (r *Readiness) AddUnreadRules(store string, err error) {
 	if err == nil {
 		err = errors.New("the store has not answered yet")
@@ -70,10 +70,10 @@ type PrimaryHealth struct {
 	Address   string       `json:"address"`
 	Status    HealthStatus `json:"status"`
 	Breaker   string       `json:"breaker"`
-	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
+	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0 if there was none
 	Error     string       `json:"error,omitempty"`
 
-	// The memory that it uses, and its maxmemory if it has one. 0: it has not said so lately.
+	// The memory that it uses, and its maxmemory if it has one. Both are 0 if it has not said so lately.
 	MemoryBytes    int64 `json:"memory_bytes,omitempty"`
 	MaxMemoryBytes int64 `json:"max_memory_bytes,omitempty"`
 }

@@ -71,8 +71,8 @@ type CountState struct {
 	Limit       int64      `json:"limit"`
 	Remaining   int64      `json:"remaining"`
 	Consumed    int64      `json:"consumed"`
-	RetryAt     *time.Time `json:"retry_at,omitempty"` // nil: now
-	ResetAt     *time.Time `json:"reset_at,omitempty"` // nil: now
+	RetryAt     *time.Time `json:"retry_at,omitempty"` // nil for now
+	ResetAt     *time.Time `json:"reset_at,omitempty"` // nil for now
 	Leased      int64      `json:"leased,omitempty"`
 	LeasedUntil *time.Time `json:"leased_until,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 type Versions struct {
 	Versions []*rules.Version `json:"versions"`
 
-	// Next is the value of before that lists further versions. 0: there are none.
+	// Next is the value of before that lists further versions, or 0 if there are none.
 	Next int64 `json:"next,omitempty"`
 }
 
@@ -56,7 +56,7 @@ type WrittenVersion struct {
 
 // An OverriddenLimit is a limit that the key of an override has with it.
 type OverriddenLimit struct {
-	Endpoint string `json:"endpoint,omitempty"` // "": the rest of the zone
+	Endpoint string `json:"endpoint,omitempty"` // "" for the rest of the zone
 	Tier     string `json:"tier,omitempty"`     // if the key may have several
 	Limit    string `json:"limit"`
 	Was      string `json:"was"` // without the override

@@ -4,7 +4,7 @@ package api
 type Top struct {
 	Zone  string    `json:"zone"`
 	Node  string    `json:"node"`            // that has answered
-	Fleet *TopFleet `json:"fleet,omitempty"` // nil: it is the view of that node alone
+	Fleet *TopFleet `json:"fleet,omitempty"` // nil if it is the view of that node alone
 	By    string    `json:"by"`              // what the keys are sorted by
 
 	// Unlisted is how much use a key that is not listed has at most, besides those that By and a limit
@@ -51,7 +51,7 @@ const (
 
 // A TopQuery says what a Top is about.
 type TopQuery struct {
-	Endpoint string // "": all of the zone
+	Endpoint string // "" for all of the zone
 	By       string
 	Most     int
 	Fleet    bool // all nodes

@@ -13,7 +13,7 @@ type ZoneLimits struct {
 	Compare string           `json:"compare,omitempty"` // the percentage of keys that are compared
 	Limits  []EndpointLimits `json:"limits"`
 
-	Adaptive *Adaptive `json:"adaptive,omitempty"` // nil: the zone has none
+	Adaptive *Adaptive `json:"adaptive,omitempty"` // nil if the zone has none
 }
 
 // An Adaptive is how many requests of a zone may be in flight on this node, and how many are.
@@ -36,10 +36,10 @@ type TierLimit struct {
 	Tier      string   `json:"tier,omitempty"`
 	Missing   bool     `json:"missing,omitempty"` // for requests without a key
 	Limit     string   `json:"limit"`
-	Algorithm string   `json:"algorithm,omitempty"` // "": nobody has set a limit
+	Algorithm string   `json:"algorithm,omitempty"` // "" if nobody has set a limit
 	From      []Origin `json:"from"`                // the last is in force
 
-	Compared *ComparedLimit `json:"compared,omitempty"` // nil: the limit is not compared
+	Compared *ComparedLimit `json:"compared,omitempty"` // nil if the limit is not compared
 }
 
 // A ComparedLimit is what a limit in force is compared with.

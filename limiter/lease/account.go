@@ -32,7 +32,7 @@ type hot struct {
 
 	// The newest reply of the store.
 	used   int64           // events of the limit
-	seenAt limiter.Instant // 0: there was no reply yet
+	seenAt limiter.Instant // 0 if there was no reply yet
 	base   instant         // when its request was sent, in whole ms: other times count from here
 
 	shown int64 // the remaining events of the limit that clients were told at shownAt
@@ -63,7 +63,7 @@ type cold struct {
 	incarnation uint32 // of the store that replied last; it has no more bits
 	deniedCost  uint32 // takes of at least this cost are denied
 	fullAfter   uint32 // ms from retryAt until the limit is full again
-	breachAt    uint32 // s: the newest denial that was the first of a window; 0: there was none yet
+	breachAt    uint32 // s: the newest denial that was the first of a window; 0 if there was none yet
 
 	requestedAfter uint32 // ms after base, when the newest request was sent
 

@@ -56,8 +56,8 @@ func (a account) shouldRenew(r *limiter.Rule, now instant) bool {
 	return !a.requesting && kindOf(r).shouldRenew(a, r, now)
 }
 
-// nextReturn reports whether leases have expired whose events should go back, and when to look
-// after the others; 0: there are none.
+// nextReturn reports whether leases have expired whose events should go back. next is when to look after
+// the other leases, or 0 if there are none.
 func (a account) nextReturn(r *limiter.Rule, now instant) (expired bool, next instant) {
 	expired, next = kindOf(r).nextReturn(a, r, now)
 	return expired && !a.requesting, next

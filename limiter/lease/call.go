@@ -13,7 +13,7 @@ import (
 type call struct {
 	key      []byte
 	sent     instant
-	written  atomic.Int64 // the uptime at which it was last written to the network; 0: never
+	written  atomic.Int64 // the uptime at which it was last written to the network; 0 if never
 	again    atomic.Bool  // it was written more than once, as the store had refused to execute it
 	targets  []target
 	requests []limiter.LeaseRequest
@@ -31,7 +31,7 @@ type call struct {
 // A target is where the reply to one request of a call belongs.
 type target struct {
 	location           // its key's text is that of the call
-	queue       *queue // nil: the account was removed, and nobody waits
+	queue       *queue // nil if the account was removed, and nobody waits
 	content     content
 	incarnation uint64 // of the lender that the request is for
 	told        int64  // events of the debt of the account that LeaseRequest.More settles

@@ -45,7 +45,7 @@ type waiter struct {
 	cost   int64
 	joined time.Duration // the uptime at which it began to wait
 	latch  *latch
-	call   *call // that carries it; nil: it waits for one
+	call   *call // that carries it; nil if it waits for one
 	again  bool  // that call, or one that it waited for, was written more than once
 
 	status   waiterStatus

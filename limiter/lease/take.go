@@ -46,11 +46,11 @@ type takeState struct {
 	needsRefill bool // of its account
 	spendsLast  bool // if a lease suffices, the set is admitted, and nothing of it is undone
 
-	lastDenial instant // while undecided: the retry instant of the last denial; 0: none
+	lastDenial instant // while undecided: the retry instant of the last denial; 0 if there is none
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
 	consumed   bool    // while allowed: by the lender, as it has not denied another one
-	waiter     *waiter // of the newest round; nil: it has not waited
+	waiter     *waiter // of the newest round; nil if it has not waited
 	admission  admission
 }
 

@@ -24,7 +24,7 @@ type Ledger struct {
 	created limiter.Instant // when something was written first; 0 when nothing was
 
 	// restarted is the instant from which on events belong to the counts of the key since the last
-	// reset of one; 0: none was reset.
+	// reset of one, or 0 if none was reset.
 	restarted limiter.Instant
 
 	// The call that is being answered.

@@ -19,7 +19,7 @@ type lendingBucket struct {
 	aside, asideUnder int64
 
 	// Since when the bucket lacks a sixteenth of its capacity or more beyond what its parts hold, in
-	// units of nearUnit; 0: nobody knows.
+	// units of nearUnit, or 0 if that is not known.
 	scarceSince int64
 
 	charged bool // events were charged under this capacity: none are set aside

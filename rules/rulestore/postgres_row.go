@@ -156,8 +156,8 @@ func instantOf(t *time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// changePart sets the part of a document that a table has, with some rows of the table changed,
-// nil: removed, and returns all rows. What has not changed is shared.
+// changePart sets the part of a document that is in a table, after some rows have changed, and returns all
+// rows of the table. A row that is nil in changed is removed. What has not changed is shared.
 func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]*row) (merged []*row) {
 	switch table {
 	case overridesTable:

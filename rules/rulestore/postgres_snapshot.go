@@ -111,7 +111,7 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		table   string
 		added   bool
 		entry   []byte
-		changed = make(map[string]map[rowID]*row) // nil: removed
+		changed = make(map[string]map[rowID]*row) // nil if it is removed
 		bound   = rowBound{rows: mostEvents}
 	)
 	_, err = pgx.ForEachRow(events, []any{&table, &added, &entry}, func() error {

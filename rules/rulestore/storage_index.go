@@ -20,8 +20,8 @@ type storedVersion struct {
 
 // A storedDocument says how a document is stored: whole, as a patch, or as both.
 type storedDocument struct {
-	Whole int    `json:"size,omitempty"`       // of the whole one, compressed; 0: there is none
-	Patch int    `json:"patch_size,omitempty"` // 0: there is none
+	Whole int    `json:"size,omitempty"`       // of the whole one, compressed; 0 if there is none
+	Patch int    `json:"patch_size,omitempty"` // 0 if there is none
 	Base  string `json:"base,omitempty"`       // what the patch is of
 }
 

@@ -9,8 +9,8 @@ import (
 // etag returns the entity tag of a version of the rules.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// ifMatch returns the version that a request wants to change; nil: any. found says whether the
-// request says so.
+// ifMatch returns the version that a request wants to change, or nil for any version. found says whether
+// the request names one.
 func ifMatch(r *http.Request) (version *int64, found bool, err error) {
 	lines := r.Header.Values("If-Match")
 	if len(lines) == 0 {

@@ -34,7 +34,7 @@ const (
 type tailRequest struct {
 	filter   tail.DecisionFilter
 	duration time.Duration
-	limit    int64 // 0: none
+	limit    int64 // 0 if there is none
 }
 
 // followDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node,

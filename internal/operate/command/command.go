@@ -118,7 +118,7 @@ type apiCommand[A any] struct {
 	least, most int
 
 	ofZone   bool                 // whether the first argument is the name of a zone
-	complete cobra.CompletionFunc // of the arguments; nil: of the zone, or nothing
+	complete cobra.CompletionFunc // of the arguments; nil for those of the zone, or for nothing
 	flags    func(*pflag.FlagSet)
 
 	// request returns what to send. Its errors are of how the command is used.
@@ -127,7 +127,7 @@ type apiCommand[A any] struct {
 	// print writes the answer for people.
 	print func(t *table, answer *A)
 
-	// ok reports whether the answer is good news. Caddy ends with exit code 1 if not. nil: all are.
+	// ok reports whether the answer is good news. Caddy ends with exit code 1 if not. If ok is nil, all answers are.
 	ok func(answer *A) bool
 
 	// isCheck is set by commands that monitoring runs: without an answer, Caddy ends with exit code 2.

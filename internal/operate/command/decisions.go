@@ -96,7 +96,7 @@ func decisionsRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 type decisionLines struct {
 	out       io.Writer
 	json      bool
-	widths    []int // of the columns; nil: there is no row yet
+	widths    []int // of the columns; nil if there is no row yet
 	decisions int64
 }
 

@@ -30,7 +30,7 @@ func (m *meter) metered(r io.Reader) io.Reader { return meteredReader{r, m} }
 
 // A progress shows on a terminal how far a replay is. It shows nothing elsewhere.
 type progress struct {
-	w        io.Writer // nil: nowhere
+	w        io.Writer // nil to write nowhere
 	size     *meter
 	begin    time.Time
 	shown    time.Time

@@ -24,7 +24,7 @@ type apiRequest struct {
 	query  url.Values
 	header http.Header
 	body   any    // a []byte is sent as it is, nil is none, anything else becomes JSON
-	config []byte // that --config names, which has the address of the admin endpoint; nil: it is not read yet
+	config []byte // that --config names, which has the address of the admin endpoint; nil if it is not read yet
 }
 
 func newRequest(method, path string, body any) *apiRequest {

@@ -146,7 +146,7 @@ type simulation struct {
 type simulationRun struct {
 	study  *sim.Study
 	fleets *fleets
-	zone   *zoneRun // nil: there is none
+	zone   *zoneRun // nil if there is none
 	limits simulateLimits
 }
 

@@ -59,7 +59,7 @@ func (s *fleets) add(requests []sim.Arrival) {
 	running.Wait()
 }
 
-// report ends the fleets, and returns what they did; nil: there are none.
+// report ends the fleets, and returns what they did, or nil if there are none.
 func (s *fleets) report() *fleetReport {
 	if len(s.all) == 0 {
 		return nil

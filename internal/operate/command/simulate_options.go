@@ -41,7 +41,7 @@ func simulatedLimits(f *simulateFlags) (l simulateLimits, err error) {
 	return l, nil
 }
 
-// candidates returns what to try beside the limit in force; nil: limits around it.
+// candidates returns what to try beside the limit in force. It returns nil for limits around that.
 func (l *simulateLimits) candidates(inForce limiter.Limit, others []limiter.Limit) []limiter.Limit {
 	switch {
 	case len(others) == 0:

@@ -11,7 +11,7 @@ import (
 // A response keeps what handlers write.
 type response struct {
 	header http.Header
-	status int // 0: nothing was written
+	status int // 0 if nothing was written
 	body   bytes.Buffer
 }
 

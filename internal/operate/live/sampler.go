@@ -15,7 +15,7 @@ import (
 type sampler struct {
 	process *adminapi.Process
 	counts  map[string]count
-	at      time.Time // zero: there is no snapshot yet
+	at      time.Time // zero if there is no snapshot yet
 }
 
 // snapshot returns the snapshot at now.

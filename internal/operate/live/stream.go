@@ -15,7 +15,7 @@ type Stream struct {
 
 	mu      sync.Mutex // guards the fields below
 	viewers map[*Viewer]bool
-	stop    chan struct{} // closed when the last viewer leaves; nil: no loop runs
+	stop    chan struct{} // closed when the last viewer leaves; nil if no loop runs
 	history history       // outlives its viewers
 	newest  []event       // for a viewer that joins
 	last    sampler       // that made them
@@ -28,7 +28,7 @@ func NewStream(process *adminapi.Process) *Stream {
 
 // A Viewer gets the events of a stream, until it leaves.
 type Viewer struct {
-	zone   string // whose keys it wants; "": none
+	zone   string // whose keys it wants; "" if there is none
 	hello  Hello
 	events chan event
 }

@@ -24,7 +24,7 @@ type needs struct {
 	given map[string]string // Options.Fields
 }
 
-// want adds a field, and returns its place. why is what needs it; "": it may be absent.
+// want adds a field, and returns its place. why is what needs it, or "" if it may be absent.
 func (n *needs) want(why string, path ...string) int {
 	i := slices.IndexFunc(n.wants, func(w logs.Want) bool { return slices.Equal(w.Path, path) })
 	if i < 0 {

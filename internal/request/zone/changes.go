@@ -13,8 +13,8 @@ type droppedZone struct {
 	Changed []string // why
 }
 
-// Dropped returns the zones whose counts a reload drops that has replaced old by s. otherStore says
-// how the store has changed; "": it has not.
+// Dropped returns the zones whose counts are dropped by a reload from old to s. otherStore says how the
+// store has changed, or "" if it has not.
 func (s *Set) Dropped(old *Set, otherStore string) (all []droppedZone) {
 	before, after := old.byName(), s.byName()
 	renamed := renamedZones(before, after)

@@ -19,14 +19,14 @@ import (
 type LateCharge struct {
 	Usage       bool              // by the body
 	Placeholder string            // else by this one, without braces
-	Header      string            // which is this header or trailer of the response; "": it is neither
+	Header      string            // which is this header or trailer of the response; "" if it is neither
 	Refunds     *config.StatusSet // the statuses that give the reservation back
 	Past        *usage.ChargeHistory
 
 	text    string
 	reserve cost
 	auto    bool  // the reservation is foreseen
-	most    int64 // that a response is charged; 0: mostLimits
+	most    int64 // that a response is charged; 0 for mostLimits
 }
 
 const (

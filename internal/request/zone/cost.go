@@ -14,7 +14,7 @@ import (
 // A cost is how many events a request counts for.
 type cost struct {
 	fixed       int64
-	placeholder *keytemplate.Placeholder // nil: fixed
+	placeholder *keytemplate.Placeholder // nil if the cost is fixed
 }
 
 func newCost(settings *config.Cost) (c cost, err error) {

@@ -13,7 +13,7 @@ import (
 
 // zoneChanges are what the rules in force say about a zone.
 type zoneChanges struct {
-	zone      *rules.ZoneChange // nil: nothing
+	zone      *rules.ZoneChange // nil if there is nothing
 	overrides []*rules.Override
 	tiers     []*rules.TierAssignment
 	access    []*rules.AccessEntry
@@ -92,7 +92,7 @@ type keyOverride struct {
 // An expiring value counts as absent from an instant on.
 type expiring[T any] struct {
 	value T
-	end   time.Time    // zero: never
+	end   time.Time    // zero if it never ends
 	from  *rules.Entry // what says so
 }
 

@@ -22,7 +22,7 @@ import (
 type Historian struct {
 	Subject rules.Subject // whose changes by the rules are wanted
 	zone    *Zone
-	keys    [][]byte // nil: all
+	keys    [][]byte // nil for all
 	show    bool     // keys
 	key     api.ShownKey
 }

@@ -8,7 +8,7 @@ import (
 
 // A Hold is for how long requests hold their places among those at once.
 type Hold struct {
-	Max         time.Duration // at most; 0: as Longest says
+	Max         time.Duration // at most; 0 to leave that to Longest
 	AfterCancel time.Duration // after the client has hung up
 }
 

@@ -190,7 +190,7 @@ func instantAt(i, at limiter.Instant, now time.Time) *time.Time {
 	return timeIn(time.Duration(i-at)*time.Microsecond, now)
 }
 
-// timeIn returns the time when d has passed from now on; nil: it has passed already.
+// timeIn returns the time when d has passed from now on, or nil if that is over.
 func timeIn(d time.Duration, now time.Time) *time.Time {
 	if d <= 0 {
 		return nil

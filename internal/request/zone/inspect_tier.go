@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
-// tier returns what decides the tier of the key; nil: it has none. asked is what the placeholder of
-// requests would give; "" is unknown.
+// tier returns what decides the tier of the key, or nil if the key has none. asked is what the placeholder
+// of requests would give, or "" if that is not known.
 func (i *inspector) tier(asked string) (*api.DecidedBy, error) {
 	f := i.zone.tiers
 	switch {

@@ -13,10 +13,10 @@ type keeper interface {
 	LimitsChanged(now limiter.Instant, rules func(id uint32, key []byte) []*limiter.Rule)
 }
 
-// TellStore tells the store for how long counts matter in the zones whose rules are others than in
-// earlier; nil: in all zones. It has an effect on counts in memory. Those in Redis expire when
-// limiter.Rule.KeepFor says. It tells metrics and later configurations which adaptive is in force,
-// too.
+// TellStore tells the store for how long counts matter, in the zones whose rules differ from those of
+// earlier, or in all zones if earlier is nil. It has an effect on counts in memory; counts in Redis expire
+// by limiter.Rule.KeepFor. TellStore also tells metrics and later configurations which adaptive limit is in
+// force.
 func (s *Snapshot) TellStore(earlier *Snapshot, now time.Time) {
 	kept := make(map[keeper]*keptRules) // zones of one name share their counts
 	changed := make(map[keeper]bool)

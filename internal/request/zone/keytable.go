@@ -12,7 +12,7 @@ type keyTable[E any] struct {
 	entries map[string]*E
 	seed    maphash.Seed
 	filter  []uint64      // each key sets three bits of one word; the length is a power of two, or 0
-	changed map[string]*E // in place of entries; nil: the key has none
+	changed map[string]*E // in place of entries; nil if the key has none
 }
 
 // newKeyTable returns a table for n keys.

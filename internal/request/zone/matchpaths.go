@@ -13,7 +13,7 @@ import (
 // matched at once, and each pattern once for all zones.
 type matcherSet struct {
 	paths     []pathMatcher
-	rest      caddyhttp.MatcherSets // the other matchers, as one set; nil: there are none
+	rest      caddyhttp.MatcherSets // the other matchers, as one set; nil if there are none
 	readsPath bool                  // rest may read the path
 }
 

@@ -20,9 +20,9 @@ import (
 // never used.
 type override struct {
 	builder    *ruleBuilder
-	limit      *config.Limit // nil: there is a multiplier, or none
-	multiplier float64       // of the limit; 0: none
-	concurrent int           // requests at once; 0: as without the override
+	limit      *config.Limit // nil if there is a multiplier, or none
+	multiplier float64       // of the limit; 0 if there is none
+	concurrent int           // requests at once; 0 to leave that as it is without the override
 
 	first atomic.Pointer[changedRule] // that was compiled: most overrides change one rule
 	rules sync.Map                    // *rule -> *changedRule

@@ -18,7 +18,7 @@ import (
 )
 
 // Plan returns what changes for the zones if s comes in place of old, which has other zones. otherStore
-// says how the store of the counts changes; "": it does not.
+// says how the store of the counts changes, or "" if it does not.
 func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []api.PlannedZone) {
 	before, after := old.set.byName(), s.set.byName()
 	wasDry, isDry := old.dryRunTexts(), s.dryRunTexts()

@@ -18,9 +18,9 @@ import (
 type Reading struct {
 	Zone     *Zone
 	Key      []byte                // whose count the request uses
-	Template *keytemplate.Template // of key; nil: the zone has none for the request
+	Template *keytemplate.Template // of key; nil if the zone has none for the request
 	DryRun   bool                  // the zone decides and does not reject
-	Refusal  *response.Refusal     // why the request must not pass; nil: it may
+	Refusal  *response.Refusal     // why the request must not pass; nil if it may
 	Allowed  bool                  // a list allows the key past the zone
 
 	tier        int
@@ -44,13 +44,13 @@ type Reading struct {
 type Charge struct {
 	Policy   *response.Policy
 	Cost     int64
-	Reserves response.Reservation // why Cost is reserved; "": it counts
+	Reserves response.Reservation // why Cost is reserved; "" if it counts
 	endpoint int                  // its index in the zone
 	own      bool                 // the limit is that of the endpoint, not of the zone
 	counters *usage.Counters
-	Counts   *config.StatusSet // the statuses with which it counts; nil: all
+	Counts   *config.StatusSet // the statuses with which it counts; nil if all
 	Wait     time.Duration     // for how long the request may wait for its turn
-	Late     *LateCharge       // Cost is reserved until the response has ended; nil: it is what counts
+	Late     *LateCharge       // Cost is reserved until the response has ended; nil if it is what counts
 }
 
 // mostCharges is how many counts of a zone a request is charged to at most. It has several only if
@@ -248,7 +248,7 @@ func (f *Reading) add(c Charge) {
 	f.Charges = append(f.Charges, c)
 }
 
-// eitherCounts returns the statuses with which a or b counts; nil: all.
+// eitherCounts returns the statuses with which a or b counts. nil is all statuses.
 func eitherCounts(a, b *config.StatusSet) *config.StatusSet {
 	if a == nil || b == nil {
 		return nil

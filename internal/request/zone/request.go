@@ -16,19 +16,19 @@ import (
 type Request struct {
 	HTTP *http.Request
 	Repl *caddy.Replacer
-	Vars map[string]any // Caddy's variables of the request; nil: there are none
+	Vars map[string]any // Caddy's variables of the request; nil if there are none
 
-	SentIP string // the address of the client as it came, while Vars have its IPv4 address; "": Vars have it
+	SentIP string // the address of the client as it came, while Vars have its IPv4 address; "" if Vars have it
 
-	clock time.Time // when this machine's clock was read; zero: it was not
+	clock time.Time // when this machine's clock was read; zero if it was not
 
 	current  readPath  // the path as it is
-	original *readPath // as the client has sent it; nil: it is not read, or the same
+	original *readPath // as the client has sent it; nil if it is not read, or is the current path
 
 	places  [mostPlaces]int // the buffer of placesOf
 	numbers [8]int          // the buffer of Index.Append
 
-	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil: all
+	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil if all
 	keys     [256]byte // the buffer of keys, one after the other
 }
 
@@ -64,7 +64,7 @@ func (r *Request) KeyBuffer() []byte {
 
 // A readPath is a path of the request, once it is read.
 type readPath struct {
-	found *pathpattern.Path // nil: it is not read
+	found *pathpattern.Path // nil if it is not read
 	err   error
 	own   pathpattern.Path // found, unless the handlers of the request share that
 }

@@ -16,16 +16,16 @@ import (
 
 // endpointRules are the rules of an endpoint, or of the rest of a zone.
 type endpointRules struct {
-	route *route.Route // nil: all requests
+	route *route.Route // nil for all requests
 	id    uint32       // of its own counts, which it has only for tiers with a limit there
 	rules []*rule      // by tier; the first is for keys without a tier
 	cost  cost
 
-	concurrent []*response.Policy // by tier, as rules; nil: no tier has a limit of requests at once
+	concurrent []*response.Policy // by tier, as rules; nil if no tier has a limit of requests at once
 	inFlightID uint32             // of its own count of requests at once
-	counts     *config.StatusSet  // which requests count; nil: all
+	counts     *config.StatusSet  // which requests count; nil if all
 	wait       waits
-	late       *LateCharge // in place of cost, once the response has ended; nil: there is none
+	late       *LateCharge // in place of cost, once the response has ended; nil if there is none
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
@@ -83,15 +83,15 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 type ruleBuilder struct {
 	set    *Set
 	handle limiter.Counts
-	usage  *usage.ZoneCounters // nil: requests do not come
+	usage  *usage.ZoneCounters // nil if no requests come
 	name   string
 	zone   *config.Zone
 	tiers  *tierFinder
 
-	withoutKey *rule  // of on_missing_limit; nil: none
+	withoutKey *rule  // of on_missing_limit; nil if there is none
 	compared   bool   // it compiles comparedRules
 	memory     string // what is to be said of that of the zone
-	fewerKeys  int    // than the zone may have by max_keys, because of its memory; 0: it may have these
+	fewerKeys  int    // than the zone may have by max_keys, because of its memory; 0 if it may have these
 
 	earlier  map[ruleSource]*rule // that were compiled before
 	compiled map[ruleSource]*rule // that this builder has compiled, or taken from earlier
@@ -284,7 +284,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 }
 
 // base returns what rules have in common whose counts belong to one key template at one place of
-// the zone. own is the algorithm there; nil: that of the zone. The wait is that of the zone's count.
+// the zone. own is the algorithm there, or nil for that of the zone. The wait is that of the zone's count.
 func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Rule, error) {
 	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.set.Defaults.Algorithm).Compile()
 	if err != nil {

@@ -19,7 +19,7 @@ type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 	keys      keyTable[keyEntries]
 	dryRun    KeyShare
-	compared  *comparedRules // nil: none
+	compared  *comparedRules // nil if there is none
 
 	overrides map[overrideText]*override
 }

@@ -17,7 +17,7 @@ import (
 type Set struct {
 	Defaults    config.Defaults
 	SharedTiers map[string]*config.Tier   // that zones share
-	Check       func(*limiter.Rule) error // refuses what the store cannot count; nil: it counts any rule
+	Check       func(*limiter.Rule) error // refuses what the store cannot count; nil if it counts any rule
 	CountFormat string                    // counts of another format have other numbers
 
 	mu     sync.Mutex // guards the fields below

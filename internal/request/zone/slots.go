@@ -5,7 +5,7 @@ import "iter"
 // A slot is where a zone may have a limit: an endpoint, for a tier or for requests without a key.
 type slot struct {
 	at             placement
-	rule           *rule // that of the slot, whatever overrides keys have; nil: none
+	rule           *rule // that of the slot, whatever overrides keys have; nil if there is none
 	own            bool  // its count is that of the endpoint, and not that of the rest of the zone
 	endpoint, tier string
 	missing        bool // it is for requests without a key

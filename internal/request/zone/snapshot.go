@@ -34,7 +34,7 @@ func (s *Snapshot) rulesOf(name string) (*Zone, *zoneRules) {
 
 // LeftOut says why some rules of a version are not in force: they do not fit the configuration.
 type LeftOut struct {
-	Zone *Zone // nil: the rules are about no zone
+	Zone *Zone // nil if the rules are about no zone
 	Errs []error
 }
 

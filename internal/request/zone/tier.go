@@ -24,7 +24,7 @@ type tierFinder struct {
 	names       []string                 // tier -> name
 	tiers       []*config.Tier           // tier -> its limit in the zone
 	globs       []globTier               // in configured order
-	placeholder *keytemplate.Placeholder // nil: none
+	placeholder *keytemplate.Placeholder // nil if there is none
 	fallback    int                      // for a key whose tier is unknown or empty
 }
 

@@ -171,7 +171,7 @@ func (c *countedRules) ruleOf(k *usedKey) *rule {
 	return all[0]
 }
 
-// limitIDOf returns the ID of the limit of a rule; 0: it is nil.
+// limitIDOf returns the ID of the limit of a rule, or 0 if the rule is nil.
 func limitIDOf(r *limiter.Rule) uint32 {
 	if r == nil {
 		return 0

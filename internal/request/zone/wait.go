@@ -17,7 +17,7 @@ type waits struct {
 	forStatus time.Duration // for reservations whose requests may turn out not to count
 }
 
-// newWaits returns what `wait` says; nil: it is not there.
+// newWaits returns what `wait` says, or nil if there is none.
 func newWaits(w *caddy.Duration) waits {
 	if w == nil {
 		return waits{forStatus: config.DefaultStatusWait}
@@ -25,7 +25,7 @@ func newWaits(w *caddy.Duration) waits {
 	return waits{time.Duration(*w), time.Duration(*w)}
 }
 
-// waitFor returns the wait for events of which only those count that have one of the statuses; nil: all.
+// waitFor returns the wait for events that count with some statuses only, or with all if counts is nil.
 func (w waits) waitFor(counts *config.StatusSet) time.Duration {
 	if counts != nil {
 		return w.forStatus

@@ -47,10 +47,10 @@ type Zone struct {
 	deny  glob.Set
 
 	addresses *Addresses  // of the handler; never nil once it is provisioned
-	tiers     *tierFinder // nil: no tiers
+	tiers     *tierFinder // nil if there are no tiers
 	dryRun    KeyShare
 
-	// Adaptive limits the requests at once of all keys together; nil: nothing does.
+	// Adaptive limits the requests at once of all keys together. It is nil if nothing does.
 	Adaptive *adaptive.Limiter
 
 	// Hold is for how long requests hold their places.
@@ -64,7 +64,7 @@ type Zone struct {
 	unsure  []unsurePlaceholder          // placeholders that may not exist
 
 	logKey   bool    // operators may see the keys
-	Place    string  // in the Caddyfile; "": unknown
+	Place    string  // in the Caddyfile; "" if it is unknown
 	Warnings []error // what is probably a mistake and yet loads
 	Memory   string  // what bounds the keys that it remembers; empty: max_keys
 
@@ -207,8 +207,8 @@ func (z *Zone) Routes() (all []*route.Route) {
 	return all
 }
 
-// TierNames returns the names of the tiers, and that of the one that keys of an unknown tier have;
-// "": they have none.
+// TierNames returns the names of the tiers, and the tier of keys whose own tier is unknown, or "" if such
+// keys have none.
 func (z *Zone) TierNames() (all []string, fallback string) {
 	return z.tiers.names[1:], z.tiers.name(z.tiers.fallback)
 }
