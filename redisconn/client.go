@@ -170,6 +170,33 @@ func (c *Client) submit(p *pending, call *Call) {
 	c.dispatch(p)
 }
 
+// init fills p from c. It fails if c has no key, or an argument of a type that cannot be sent.
+func (p *pending) init(c *Call) error {
+	if len(c.Keys) == 0 {
+		return errNoKey
+	}
+	p.script, p.slot, p.newKey, p.onWritten = c.Script, slotOf(c.Keys[0]), c.NewKey, c.Written
+	p.args = make([]any, 0, 3+len(c.Keys)+len(c.Args))
+	p.args = append(p.args, "evalsha", c.Script.digest, len(c.Keys))
+	for _, key := range c.Keys {
+		p.args = append(p.args, key)
+	}
+	for i, arg := range c.Args {
+		switch v := arg.(type) {
+		case string, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		case []byte:
+			arg = string(v) // a copy: the caller of Do may leave, and change v, before it is sent
+		case Incarnation:
+			arg = &p.server
+		default:
+			// A worker would find it only when half of a pipeline with other calls is written.
+			return fmt.Errorf("redisconn: argument %d is a %T: use a string, a byte slice or an integer", i+1, arg)
+		}
+		p.args = append(p.args, arg)
+	}
+	return nil
+}
+
 // dispatch queues p at the primary of its slot. If it cannot, it answers p with an error. The caller of
 // dispatch holds p.
 func (c *Client) dispatch(p *pending) {

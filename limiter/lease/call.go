@@ -58,6 +58,36 @@ func (c *call) overdueAt(within time.Duration) time.Duration {
 	return math.MaxInt64
 }
 
+// requestLocked has c carry a request for the account a and its queue q, which may be new.
+func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, as content) {
+	st := &l.shard.State
+	if st.queues == nil {
+		st.queues = make(map[name]*queue)
+	}
+	if !q.busy() {
+		st.queues[name{l.key.ID, string(c.key)}] = q
+	}
+	l.zone.rules.add(r)
+	t := target{location: *l, queue: q, content: as}
+	t.key.Text = c.key
+	c.addLocked(t, a, r)
+}
+
+// sendWaiting has a request of c carry all waiters. It returns the least that one of them needs,
+// and what the others need. So when the least is denied, all are.
+func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
+	q.underWay[as] = underWay{call: c, waiters: q.waiting}
+	for i, w := range q.waiting {
+		w.call = c
+		more += w.cost
+		if i == 0 || w.cost < need {
+			need = w.cost
+		}
+	}
+	q.waiting = nil
+	return need, more - need
+}
+
 // addLocked adds a request for the account a, which has none under way with the content of t.
 func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 	c.requests = append(c.requests, limiter.LeaseRequest{Key: c.key, Nodes: t.zone.store.options.Nodes()})

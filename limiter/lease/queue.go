@@ -74,21 +74,6 @@ func (l *location) queueLocked() *queue {
 	return l.shard.State.queues[name{l.key.ID, string(l.key.Text)}]
 }
 
-// requestLocked has c carry a request for the account a and its queue q, which may be new.
-func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, as content) {
-	st := &l.shard.State
-	if st.queues == nil {
-		st.queues = make(map[name]*queue)
-	}
-	if !q.busy() {
-		st.queues[name{l.key.ID, string(c.key)}] = q
-	}
-	l.zone.rules.add(r)
-	t := target{location: *l, queue: q, content: as}
-	t.key.Text = c.key
-	c.addLocked(t, a, r)
-}
-
 // endRequestLocked notes that the account has no request under way any more.
 func (l *location) endRequestLocked(q *queue) {
 	if q.drained != nil {
@@ -116,21 +101,6 @@ func (q *queue) overlaps(a account) bool {
 // busy reports whether a request is under way.
 func (q *queue) busy() bool {
 	return q.underWay[everything].call != nil || q.underWay[needsOnly].call != nil
-}
-
-// sendWaiting has a request of c carry all waiters. It returns the least that one of them needs,
-// and what the others need. So when the least is denied, all are.
-func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
-	q.underWay[as] = underWay{call: c, waiters: q.waiting}
-	for i, w := range q.waiting {
-		w.call = c
-		more += w.cost
-		if i == 0 || w.cost < need {
-			need = w.cost
-		}
-	}
-	q.waiting = nil
-	return need, more - need
 }
 
 func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.pending.any() }

@@ -120,19 +120,6 @@ func (s *Store) chargeCall(now limiter.Instant, g group) *redisconn.Call {
 	return b.callOf(&chargeScripts)
 }
 
-// lendCall returns the call that answers lease requests of one key: see lease_request.lua.
-func (s *Store) lendCall(requests []limiter.LeaseRequest) *redisconn.Call {
-	key := requests[0].Key
-	b := s.newCall(key, 0, redisconn.Incarnation{})
-	b.NewKey = !s.known.has(key)
-	for i := range requests {
-		l := &requests[i]
-		var room [maxLeaseArgs]byte
-		b.add(l.Rule, l.Need, string(s.appendLeaseArgs(room[:0], l)))
-	}
-	return b.callOf(&lendScripts)
-}
-
 // A callBuilder builds a call for several rules of one key: see args.lua.
 type callBuilder struct {
 	redisconn.Call
@@ -178,37 +165,6 @@ func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
 func (b *callBuilder) callOf(operation *scripts) *redisconn.Call {
 	b.Script = operation.scriptFor(b.kinds)
 	return &b.Call
-}
-
-// maxLeaseArgs is the most bytes that appendLeaseArgs appends.
-const maxLeaseArgs = 16 + 19 + 55
-
-// appendLeaseArgs appends the fields of a lease request besides its need: see lease_request.lua.
-func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
-	want := l.Want
-	if !l.Rule.Leases() {
-		want = 0
-	}
-	b = appendNumber(b, 3, l.More)
-	b = appendNumber(b, 2, l.Divisor())
-	b = appendNumber(b, 5, want)
-	b = appendNumber(b, 4, l.Rule.LeaseSlot())
-	b = appendNumber(b, 2, l.Share)
-	changes := l.ChangesCount()
-	if l.Seen.N <= 0 && !changes {
-		return b
-	}
-	b = appendEvents(b, l.Seen)
-	b = appendNumber(b, 7, int64(l.Incarnation))
-	if !changes {
-		return b
-	}
-	for _, r := range l.Returns {
-		b = appendEvents(b, r.Events)
-		b = appendNumber(b, 5, r.Spent)
-		b = appendNumber(b, 2, r.Share)
-	}
-	return appendNumber(appendEvents(b, l.Cancel), 5, l.Lacked)
 }
 
 func appendEvents(b []byte, e limiter.Events) []byte {

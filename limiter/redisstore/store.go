@@ -190,22 +190,6 @@ func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []grou
 	}
 }
 
-// Lend implements [limiter.Lender]. The requests are sent within a second or not at all.
-func (s *Store) Lend(requests []limiter.LeaseRequest, written func(), answered func(error)) {
-	c := s.lendCall(requests)
-	c.Written = written
-	s.client.Start(c, func() {
-		err := late(c.Err)
-		if err == nil {
-			s.known.add(requests[0].Key)
-			var foreign int64
-			foreign, err = readGrants(c, requests)
-			s.foreign.Add(uint64(foreign))
-		}
-		answered(err)
-	})
-}
-
 // Lag implements [limiter.Lender].
 func (s *Store) Lag() time.Duration { return s.client.Lag() }
 

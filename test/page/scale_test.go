@@ -58,6 +58,7 @@ func putOverrides(n *nodetest.Node, count int) {
 		fmt.Fprintf(&body, `{"id":"o%d","zone":"zone%02d","key":"k%d","limit":"9/1h"}`, i, i%manyZones, i)
 	}
 	body.WriteString(`]}`)
+	n.Client.Timeout = time.Minute // the node reads, checks and writes 100,000 overrides in seconds of processor time
 	n.MustAsk(http.MethodPut, "rules", body.String())
 }
 
