@@ -81,7 +81,7 @@ func open(t *testing.T, browser context.Context, url string) *tab {
 // run runs an action in a tab.
 func run[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *tab) eval(expression string) any {
 // await waits until an expression is true.
 func (b *tab) await(what, expression string) {
 	b.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for b.eval("Boolean("+expression+")") != true {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("waited for %s; the page says\n%v", what, b.eval("document.body.innerText"))
