@@ -55,7 +55,7 @@ func (c *Running) topsOfOthers(ctx context.Context, zone string) (views []topkey
 	tops, nodes, err := c.Store.Tops(ctx, zone)
 	for _, top := range tops {
 		if view, err := topkeys.Decode(top); err == nil {
-			views = append([]topkeys.View{view}, views...)
+			views = append(views, view)
 		}
 	}
 	return views, nodes, err

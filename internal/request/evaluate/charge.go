@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,34 +13,28 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A costSettlement charges a request what its response has cost. The take has reserved events. When the
 // response has ended, the settlement gives back the events that are left, or charges those that are missing.
 type costSettlement struct {
+	keptTake
 	late   *zone.LateCharge
 	zone   report.ZoneName
 	counts *usage.Charges // nil if the charge is that of a comparison, which is not counted
 
-	take    limiter.Take
-	origin  limiter.Origin
-	store   takeStore
 	state   *response.State
 	repl    *caddy.Replacer
 	reports *report.Requests
 
-	atStart   string // what value returned when the response started
-	answer    *answer
-	cancelled bool
+	atStart string // what value returned when the response started
+	answer  *answer
 }
 
 func (s *costSettlement) hold(e *Evaluation, c *check) {
-	if !c.take.Decision.OK {
-		return // the store could not decide it
+	if !s.keep(e, c) {
+		return
 	}
-	s.take, s.origin, s.store = c.take, c.origin, e.handler.Store
-	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the buffer of the key is used again
 	s.state, s.repl, s.reports = &e.state.State, e.Repl, e.handler.Reports
 	if s.counts != nil {
 		s.counts.Open.Add(1)
@@ -55,8 +48,6 @@ func (s *costSettlement) hold(e *Evaluation, c *check) {
 		e.plain = true
 	}
 }
-
-func (s *costSettlement) cancel() { s.cancelled = true }
 
 // value returns the current text of the placeholder or header that states the cost, "" if there is none. A
 // trailer takes precedence over a header.

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"time"
@@ -33,6 +34,27 @@ type settlement interface {
 	// request.
 	cancel()
 }
+
+// A keptTake is the admitted take of a check, in memory of its own: the request's buffers are used again
+// before the response ends. Settlements embed it.
+type keptTake struct {
+	take      limiter.Take
+	origin    limiter.Origin
+	store     takeStore
+	cancelled bool
+}
+
+// keep copies the take of c. It returns false if the store could not decide that take.
+func (k *keptTake) keep(e *Evaluation, c *check) bool {
+	if !c.take.Decision.OK {
+		return false
+	}
+	k.take, k.origin, k.store = c.take, c.origin, e.handler.Store
+	k.take.Key, k.take.Origin = bytes.Clone(c.take.Key), &k.origin
+	return true
+}
+
+func (k *keptTake) cancel() { k.cancelled = true }
 
 // asksStore reports whether the store decides the take. It returns false for a block, for unlimited, and for
 // a limit of requests at once, whose take has a key and no rule.
@@ -233,6 +255,20 @@ func (e *Evaluation) noteStore(now time.Time, failed error) {
 	}
 }
 
+// eachZone yields the decisive checks of each zone: one, and the other that the zone may have, about requests
+// at once, or nil. They are adjacent, and the one about the rate comes first.
+func (e *Evaluation) eachZone(yield func(c, other *check) bool) {
+	for rest := e.decisive; len(rest) > 0; {
+		c, other := rest[0], (*check)(nil)
+		if rest = rest[1:]; len(rest) > 0 && rest[0].zone == c.zone {
+			other, rest = rest[0], rest[1:]
+		}
+		if !yield(c, other) {
+			return
+		}
+	}
+}
+
 // tellDecisive adds the results of the decisive checks to those that the response describes.
 func (e *Evaluation) tellDecisive() {
 	for _, c := range e.decisive {
@@ -240,20 +276,20 @@ func (e *Evaluation) tellDecisive() {
 	}
 }
 
-// rememberCharges remembers what this handler has charged the request, so that later handlers charge only the
+// rememberCharges remembers what checks have charged the request, so that later handlers charge only the
 // difference.
-func (e *Evaluation) rememberCharges() {
-	for i := range e.checks {
-		if c := &e.checks[i]; c.asksStore() {
+func (e *Evaluation) rememberCharges(checks []check) {
+	for i := range checks {
+		if c := &checks[i]; c.asksStore() {
 			e.state.addCharge(&c.take)
 		}
 	}
 }
 
-// holdTaken begins the settlements of the checks.
-func (e *Evaluation) holdTaken() {
-	for i := range e.checks {
-		if c := &e.checks[i]; c.settlement != nil {
+// holdTaken begins the settlements of checks.
+func (e *Evaluation) holdTaken(checks []check) {
+	for i := range checks {
+		if c := &checks[i]; c.settlement != nil {
 			c.settlement.hold(e, c)
 		}
 	}

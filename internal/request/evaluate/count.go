@@ -15,14 +15,9 @@ import (
 // countDecisive counts the request once in each zone: by the result about its rate or, if that is what
 // rejects the request, by the result about requests at once.
 func (e *Evaluation) countDecisive() {
-	for i, c := range e.decisive {
-		switch {
-		case i > 0 && c.zone == e.decisive[i-1].zone:
-			continue
-		case i+1 < len(e.decisive) && c.zone == e.decisive[i+1].zone:
-			if other := e.decisive[i+1]; !other.result.Decision.OK && other.result.Decides(&c.result) {
-				c = other
-			}
+	for c, other := range e.eachZone {
+		if other != nil && !other.result.Decision.OK && other.result.Decides(&c.result) {
+			c = other
 		}
 		e.count(c, e.denied != nil)
 	}

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
@@ -11,11 +10,8 @@ import (
 
 // A statusSettlement gives the events of a take back, unless the status of the response is one of counts.
 type statusSettlement struct {
-	counts    *config.StatusSet
-	take      limiter.Take
-	origin    limiter.Origin
-	store     takeStore
-	cancelled bool
+	keptTake
+	counts *config.StatusSet
 }
 
 // isByStatus reports whether the events of the check count only if the response has certain statuses.
@@ -25,16 +21,12 @@ func (c *check) isByStatus() bool {
 }
 
 func (s *statusSettlement) hold(e *Evaluation, c *check) {
-	if !c.take.Decision.OK {
-		return // the store could not decide it
+	if !s.keep(e, c) {
+		return
 	}
-	s.take, s.origin, s.store = c.take, c.origin, e.handler.Store
-	s.take.Key, s.take.Origin = bytes.Clone(c.take.Key), &s.origin // the buffer of the key is used again
 	s.store.Reservations().Reserve(s.take.Rule.ID, s.take.Key)
 	e.onStatus(s.settle)
 }
-
-func (s *statusSettlement) cancel() { s.cancelled = true }
 
 // settle ends the reservation, when the status of the response is known.
 func (s *statusSettlement) settle(status int) {

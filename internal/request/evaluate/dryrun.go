@@ -47,11 +47,7 @@ func (e *Evaluation) decideDryRuns() iter.Seq[*check] {
 				n = len(rest)
 			}
 			c := e.decideShadows(rest[:n], now)
-			for i := range rest[:n] {
-				if rest[i].asksStore() {
-					e.state.addCharge(&rest[i].take)
-				}
-			}
+			e.rememberCharges(rest[:n])
 			rest = rest[n:]
 			if !yield(c) {
 				return

@@ -142,7 +142,7 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 		e.findDenied()
 		e.tellDecisive()
 		if e.denied == nil {
-			e.rememberCharges()
+			e.rememberCharges(e.checks)
 		}
 	}
 	for range e.decideDryRuns() { // the decisions are in e.dryRuns

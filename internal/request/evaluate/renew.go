@@ -51,18 +51,12 @@ func (e *Evaluation) renew(now time.Time) (goesOn bool) {
 // reread reads a zone once more, by other rules. The reading is empty if these rules do not limit the
 // request, or only in a dry run: the request then keeps the limits that it waits for.
 func (e *Evaluation) reread(app *App, z *zone.Zone, rules *zone.Snapshot) {
-	found := &e.reading
+	found, zones := &e.reading, e.handler.Zones
 	if app != e.handler.App {
-		all := app.Zones.All()
-		i := slices.IndexFunc(all, func(other *zone.Zone) bool { return other.Usage == z.Usage })
-		if i < 0 {
-			z = nil
-		} else {
-			z = all[i]
-		}
+		zones = app.Zones.All()
 	}
-	if z != nil {
-		if applies, err := z.Read(&e.Request, rules, found); applies && err == nil && !found.DryRun {
+	if i := slices.IndexFunc(zones, func(other *zone.Zone) bool { return other.Usage == z.Usage }); i >= 0 {
+		if applies, err := zones[i].Read(&e.Request, rules, found); applies && err == nil && !found.DryRun {
 			return
 		}
 	}

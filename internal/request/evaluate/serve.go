@@ -192,8 +192,8 @@ func (e *Evaluation) take() error {
 	e.countDecisive()
 	e.tellDecisive()
 	if e.denied == nil {
-		e.rememberCharges()
-		e.holdTaken()
+		e.rememberCharges(e.checks)
+		e.holdTaken(e.checks)
 	}
 	return nil
 }

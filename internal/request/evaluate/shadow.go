@@ -31,11 +31,7 @@ func (e *Evaluation) decideShadows(checks []check, now time.Time) (decisive *che
 	case !decisive.result.Decision.OK:
 		e.state.releasePermits(firstPermit)
 	case !e.previews && e.denied == nil:
-		for i := range checks {
-			if c := &checks[i]; c.settlement != nil {
-				c.settlement.hold(e, c)
-			}
-		}
+		e.holdTaken(checks)
 	}
 	return decisive
 }

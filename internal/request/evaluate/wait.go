@@ -187,13 +187,10 @@ func (e *Evaluation) waitForTurn() error {
 // noteWaits notes how long an admitted request has waited, once in each zone: for a permit and for events
 // together.
 func (e *Evaluation) noteWaits() {
-	for i, c := range e.decisive {
-		if i > 0 && c.zone == e.decisive[i-1].zone {
-			continue
-		}
+	for c, other := range e.eachZone {
 		r := &c.result
-		if i+1 < len(e.decisive) && c.zone == e.decisive[i+1].zone {
-			r.Waited += e.decisive[i+1].result.Waited // the result about the rate stands for the zone
+		if other != nil {
+			r.Waited += other.result.Waited // the result about the rate stands for the zone
 		}
 		if r.Waited > 0 {
 			r.Usage.Waits.Waited.Add(r.Waited)
