@@ -7,8 +7,8 @@
 --
 -- ARGV[2] is the incarnation of this server. The last argument of a rule is, with the bytes of each
 -- part after it,
---   16 bytes: more 3; divisor 2: at most one in so many of the events left is granted for want; want
---             5; length of a lease slot 4; share of the refill of a bucket 2
+--   16 bytes: more 3; divisor 2, by which the events that are left are divided: that is the most granted
+--             for want; want 5; length of a lease slot 4; share of the refill of a bucket 2
 --   19 bytes, or none: seen 12; the node's incarnation of the server 7
 --   55 bytes, or none: returns 19 and 19; cancel 12; what the bucket lacked then 5
 -- The events of an instant take 12 bytes: their number 5, the instant 7. A return takes 7 more: the

@@ -17,7 +17,7 @@
 -- ARGV[6] how many more it needs. As many of these as are free are granted
 -- ARGV[7] how many more it wants. At most a share of the permits free above the reserve is granted
 -- ARGV[8] the reserve
--- ARGV[9] the divisor of the share: one in so many of these permits
+-- ARGV[9] the divisor: the share is the permits divided by it
 -- ARGV[10] for how many µs the lease lasts
 -- returns: how many permits the node may use, and how many are free; nothing if a newer request has
 --   overtaken this one

@@ -65,7 +65,7 @@ func fill(ctx context.Context, store *redisstore.Store, keys int, rules []*limit
 			for n := next.Add(1); n <= int64(keys); n = next.Add(1) {
 				key := []byte("sk_live_" + strconv.FormatInt(n, 36))
 				for i, r := range rules {
-					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // so many events make the count expire late in the window
+					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // a count of 999 events expires late in the window
 				}
 				if err := store.Take(ctx, 0, takes); err != nil {
 					return err

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// shardBits is the logarithm of the number of shards of a zone. With so many shards, takes on tens
-	// of cores seldom meet in one, and a take whose key makes a shard grow does not wait for long.
+	// shardBits is the logarithm of the number of shards of a zone. There are enough shards
+	// that takes on tens of cores seldom meet in one, and that a shard grows quickly.
 	shardBits = 8
 
 	// idleFor is how long a key that is back at its full limit is kept after its last use, in µs. Most

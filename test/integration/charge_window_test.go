@@ -22,7 +22,7 @@ func serveHTTP2(t *testing.T, site string) *gateway {
 	return g
 }
 
-// takeBytes requests a path over HTTP/2 with a flow-control window of so many bytes. If moves is true, it
+// takeBytes requests a path over HTTP/2 with a flow-control window of window bytes. If moves is true, it
 // opens the window again until it has the whole body. Otherwise it resets the stream as soon as the window is
 // full.
 func (g *gateway) takeBytes(path string, window int, moves bool) (body []byte) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// addressZone counts IPv6 addresses by so many of their first bits.
+// addressZone counts IPv6 addresses by their first bits.
 func addressZone(bits int) string {
 	return fmt.Sprintf(`
 	rate_limit {

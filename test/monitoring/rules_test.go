@@ -90,7 +90,8 @@ func counter(series string, perSecond float64) history {
 	return history{series, fmt.Sprintf("0+0x%d %v+%[2]vx%d %v+0x%d", phase-1, each, phase-1, each*phase, phase-1)}
 }
 
-// every returns a history with a value in one of so many minutes of the cause, and 0 in all other minutes.
+// every returns a history that has a value once in the given number of minutes while the cause lasts, and 0 in
+// all other minutes.
 func every(series string, value float64, minutes int) history {
 	values := make([]string, 3*phase)
 	for i := range values {
