@@ -20,7 +20,7 @@ type arrival struct {
 // of each other. number is the index of the trial. A trial has equal takes in each run.
 func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 	rng := rand.New(rand.NewPCG(1, uint64(number)))
-	keys := newZipf(t.shape.exponent, t.shape.keys)
+	keys, others := newZipf(t.shape.exponent, t.shape.keys), newZipf(t.shape.unevenness(), nodes)
 	home := rng.IntN(nodes)
 	all := make([]arrival, 0, int(1.1*t.rate*length.Seconds()))
 	for at := 0.0; ; {
@@ -31,7 +31,7 @@ func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 		}
 		a := arrival{due: due, trial: int32(number), key: int32(keys.draw(rng.Float64())), node: int32(home)}
 		if !t.shape.atOneNode(due.Seconds()) {
-			a.node = int32(rng.IntN(nodes))
+			a.node = int32(others.draw(rng.Float64()))
 		}
 		all = append(all, a)
 	}
@@ -44,12 +44,12 @@ func merge(of ...[]arrival) []arrival {
 	return all
 }
 
-// A zipf draws keys. Key k has a weight of 1/(k+1)^exponent. If the exponent is 0, all keys have equal
-// weights.
+// A zipf draws keys, or nodes. Key k has a weight of 1/(k+1)^exponent. If the exponent is 0, all keys
+// have equal weights.
 type zipf []float64 // by key: the share of this key and all keys before it
 
-func newZipf(exponent float64, keys int) zipf {
-	z := make(zipf, keys)
+func newZipf(exponent float64, n int) zipf {
+	z := make(zipf, n)
 	sum := 0.0
 	for k := range z {
 		sum += math.Pow(float64(k+1), -exponent)

@@ -44,6 +44,7 @@ var measurements = []measurement{
 	{"memory", false, measureMemory},
 	{"hot", false, measureHotKey},
 	{"sizes", false, measureSizes},
+	{"large", false, measureLarge},
 	{"outage", false, measureOutage},
 	{"keys", true, measureKeys},
 	{"share", true, measureShare},

@@ -22,7 +22,7 @@ type options struct {
 
 	nodes  int
 	delay  time.Duration
-	length time.Duration // of a run that measures exactness or ordinary limits; 0 if it depends on the window
+	length time.Duration // of a run that measures exactness, ordinary limits or large fleets; 0 if it depends on the window
 
 	// The trials that measure exactness are all combinations of these options.
 	shapes   []shape
@@ -55,8 +55,8 @@ func parseOptions(args []string) (*options, error) {
 	f.StringVar(&o.peer, "peer", "", "`path` of the binary of ./peer, to measure it too")
 	f.IntVar(&o.nodes, "nodes", nodes, "nodes of the runs that measure exactness")
 	f.DurationVar(&o.delay, "delay", 1500*time.Microsecond, "how much longer a request to Redis and its reply take together")
-	f.DurationVar(&o.length, "length", o.length, "duration of each of these runs, and of that of ordinary limits (default 20 windows, from 20 s to 60 s)")
-	f.Func("only", "only these `measurements`: memory, hot, sizes, outage, keys, share, latency, typical, exact", list(&o.only, measurementNamed))
+	f.DurationVar(&o.length, "length", o.length, "duration of each of these runs, and of those of ordinary limits and of large fleets (default 20 windows, from 20 s to 60 s)")
+	f.Func("only", "only these `measurements`: memory, hot, sizes, large, outage, keys, share, latency, typical, exact", list(&o.only, measurementNamed))
 	f.Func("shape", "only trials of these `shapes`: uniform, pinned, zipf, bursts, moving", list(&o.shapes, shapeNamed))
 	f.Func("algorithm", "only trials of these `algorithms`, and strict ones", list(&kinds, limiter.ParseKind))
 	f.Func("window", "only trials with these `windows`, such as 1s,60s", list(&o.windows, time.ParseDuration))
@@ -125,5 +125,5 @@ func measurementNamed(name string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("there is no measurement %q: use memory, hot, sizes, outage, keys, share, latency, typical or exact", name)
+	return "", fmt.Errorf("there is no measurement %q: use memory, hot, sizes, large, outage, keys, share, latency, typical or exact", name)
 }

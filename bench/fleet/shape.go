@@ -9,6 +9,7 @@ type shape struct {
 	exponent float64 // of the Zipf distribution of the keys; 0 if all keys are equally frequent
 	pinned   bool    // all takes of a trial arrive at one node, not at random nodes
 	period   float64 // seconds; takes arrive in the first tenth of each period; 0 if they arrive at any time
+	uneven   bool    // nodes have shares of the takes by Zipf(1), instead of equal ones
 	moves    float64 // seconds; takes arrive at one node in the second half of each such period; 0 if never
 }
 
@@ -41,4 +42,12 @@ func (h shape) arrival(s float64) float64 {
 	s *= burstFraction // seconds within the bursts
 	whole := math.Floor(s / on)
 	return whole*h.period + s - whole*on
+}
+
+// unevenness returns the exponent of the Zipf distribution of the nodes.
+func (h shape) unevenness() float64 {
+	if h.uneven {
+		return 1
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -23,24 +24,32 @@ type typical struct {
 
 	requests float64 // goal: the highest number of requests to the store per 1000 takes
 	waiting  float64 // goal: the highest fraction of takes that wait for the store; 0 if there is no goal
+
+	load   float64 // as a fraction of what the limit allows each key; 0 means typicalLoad
+	uneven bool    // nodes have shares of the takes by Zipf(1), instead of equal ones
 }
 
 // typicals returns the rows that the options select, by the size of the fleet.
 func (o *options) typicals() []typical {
 	bucket := leasing(limiter.TokenBucket)
 	all := []typical{
-		{bucket, 100, time.Minute, 1, 200, 0.10},
-		{bucket, 100, time.Minute, 4, 500, 0.30},
-		{bucket, 1000, time.Minute, 4, 100, 0.04},
-		{bucket, 10_000, time.Minute, 4, 30, 0.02},
-		{bucket, 100, time.Second, 4, 250, 0.04},
+		{policy: bucket, events: 100, window: time.Minute, nodes: 1, requests: 200, waiting: 0.10},
+		{policy: bucket, events: 100, window: time.Minute, nodes: 4, requests: 500, waiting: 0.30},
+		{policy: bucket, events: 1000, window: time.Minute, nodes: 4, requests: 100, waiting: 0.04},
+		{policy: bucket, events: 10_000, window: time.Minute, nodes: 4, requests: 30, waiting: 0.02},
+		{policy: bucket, events: 100, window: time.Second, nodes: 4, requests: 250, waiting: 0.04},
 	}
 	for _, kind := range []limiter.Kind{limiter.FixedWindow, limiter.SlidingWindow, limiter.SlidingWindowLog} {
 		all = append(all,
-			typical{leasing(kind), 1000, time.Minute, 4, 150, 0},
-			typical{leasing(kind), 100, time.Second, 4, 300, 0})
+			typical{policy: leasing(kind), events: 1000, window: time.Minute, nodes: 4, requests: 150},
+			typical{policy: leasing(kind), events: 100, window: time.Second, nodes: 4, requests: 300})
 	}
-	return slices.DeleteFunc(all, func(y typical) bool {
+	return o.selected(all)
+}
+
+// selected returns the rows with the algorithms and windows of the options.
+func (o *options) selected(rows []typical) []typical {
+	return slices.DeleteFunc(rows, func(y typical) bool {
 		return !slices.Contains(o.policies, y.policy) || !slices.Contains(o.windows, y.window)
 	})
 }
@@ -51,11 +60,14 @@ func (y *typical) limit() string {
 	return fmt.Sprintf("%d/1%s", y.events, unit)
 }
 
-// trial returns a trial with half as many takes as the limit allows.
+// part returns the takes as a fraction of what the limit allows.
+func (y *typical) part() float64 { return cmp.Or(y.load, typicalLoad) }
+
+// trial returns the trial with the takes of y.
 func (y *typical) trial() *trial {
 	return &trial{
-		policy: y.policy, shape: shape{keys: typicalKeys}, window: y.window, limit: y.events,
-		rate: typicalKeys * typicalLoad * float64(y.events) / y.window.Seconds(),
+		policy: y.policy, shape: shape{keys: typicalKeys, uneven: y.uneven}, window: y.window, limit: y.events,
+		rate: typicalKeys * y.part() * float64(y.events) / y.window.Seconds(),
 	}
 }
 

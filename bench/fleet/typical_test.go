@@ -26,6 +26,33 @@ func TestOrdinaryLimitsAreSelected(t *testing.T) {
 	}
 }
 
+// The limits of large fleets have windows of a minute, and the load and the spread of their rows.
+func TestLargeFleetsHaveTheirLoads(t *testing.T) {
+	o, err := parseOptions([]string{"-algorithm", "token_bucket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, nodes := range largeSizes {
+		rows := o.larges(nodes)
+		if len(rows) != 6 {
+			t.Errorf("%d rows of %d nodes, want 6", len(rows), nodes)
+		}
+		for i, tr := range typicalRuns(rows, time.Second, time.Second)[0].trials {
+			y := rows[i]
+			if got, want := tr.rate*60/typicalKeys, y.part()*float64(y.events); got < 0.999*want || got > 1.001*want {
+				t.Errorf("%s at %g: %g takes of a key per window, want %g", y.limit(), y.part(), got, want)
+			}
+			on := make([]int, nodes)
+			for _, a := range tr.arrivals(i, nodes, time.Minute) {
+				on[a.node]++
+			}
+			if got, want := on[0] > 5*on[nodes/2], y.uneven; got != want {
+				t.Errorf("%s, uneven %t: %d takes on the first node and %d on the middle one", y.limit(), y.uneven, on[0], on[nodes/2])
+			}
+		}
+	}
+}
+
 // Each key has half as many takes as its limit allows. The trials are in the order of the rows.
 func TestOrdinaryLimitsAreHalfUsed(t *testing.T) {
 	o, err := parseOptions(nil)
