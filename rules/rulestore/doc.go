@@ -1,12 +1,12 @@
 // Package rulestore has the stores of package rules: Caddy's storage, Redis, and PostgreSQL.
 //
 // Caddy's storage and Redis keep the newest 200 versions, and fewer when their documents take more
-// than 64 MB. A document is compressed, and kept once for all versions that have it: those of a
-// reset do not change the document. PostgreSQL keeps what each version has changed, for the newest
-// 1000 versions: see [Postgres].
+// than 64 MB. A document is compressed, and kept once for all versions that have it: a reset, for
+// example, does not change the document. PostgreSQL keeps what each version has changed, for the
+// newest 1000 versions: see [Postgres].
 //
-// What a store returns may be of somebody who has broken into it. So the bounds of what may be
-// written hold for what is read, before it takes more memory than that.
+// Somebody who has broken into a store may have written what it returns. So the bounds of what may
+// be written are checked again for what is read, before it takes more memory than these.
 package rulestore
 
 const (
