@@ -92,8 +92,8 @@ func deleteEmergency(p *Process, w http.ResponseWriter, r *http.Request) (any, e
 	return p.Emergency.Describe(), nil
 }
 
-// changeEmergency writes a version of the rules with an emergency, nil for none, and answers with
-// what is in force on this node then.
+// changeEmergency writes a version of the rules with the emergency e, or without one if e is nil.
+// It answers with what is in force on this node afterwards.
 func changeEmergency(p *Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) (any, error) {
 	note := ""
 	if e != nil {

@@ -30,7 +30,7 @@ down.`,
 	return cmd
 }
 
-// healthCommand is for monitoring: its exit codes are those that checks have.
+// healthCommand returns a command for monitoring, whose exit codes are those of monitoring checks.
 func healthCommand() *cobra.Command {
 	var probe string
 	cmd := apiCommand[api.Status]{

@@ -33,7 +33,7 @@ func (h *history) add(now time.Time, zones []ZoneRates) {
 		s.add(now, &z.Rates)
 		sum.add(&z.Rates)
 	}
-	h.byZone = seen // so the zones that have gone are gone here too
+	h.byZone = seen // so removed zones are removed here, too
 	h.total.add(now, &sum)
 }
 

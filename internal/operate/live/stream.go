@@ -18,7 +18,7 @@ type Stream struct {
 	stop    chan struct{} // closed when the last viewer leaves; nil if no loop runs
 	history history       // outlives its viewers
 	newest  []event       // for a viewer that joins
-	last    sampler       // that made them
+	last    sampler       // made newest
 }
 
 // NewStream returns the stream of a process.
@@ -37,7 +37,7 @@ type Viewer struct {
 // that is slow gets fewer.
 const maxPending = 8
 
-// join adds a viewer. leave removes it; with the last one, the stream ends its goroutine.
+// join adds a viewer. leave removes it. When the last viewer leaves, the stream ends its goroutine.
 func (s *Stream) join(zone string) (v *Viewer, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +73,8 @@ func (s *Stream) leave(v *Viewer) {
 	}
 }
 
-// serve makes the events until stop is closed. The first snapshot comes when that after the last one of
-// the sampler is due: a viewer that comes again at once goes on.
+// serve makes the events until stop is closed. The first snapshot comes one interval after the last
+// one of the sampler, so a viewer that reconnects at once sees no gap.
 func (s *Stream) serve(stop <-chan struct{}, sampler *sampler) {
 	due := time.NewTimer(time.Until(sampler.at.Add(interval)))
 	defer due.Stop()
