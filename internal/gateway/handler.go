@@ -146,7 +146,7 @@ func (h *Handler) warnUnused() {
 }
 
 // Cleanup releases what Provision acquired, even if Provision failed. Requests of this
-// configuration may still be running: they hold references to the zones and their counts.
+// configuration may still be running: they still have the zones and their counts.
 func (h *Handler) Cleanup() error {
 	for _, release := range h.releases {
 		release()

@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// zonesInUse returns the zones that have counters, except the zone of emergency mode, which always keeps
-// them.
+// zonesInUse returns the zones that have counters, except the zone of emergency mode, which always
+// keeps them.
 func zonesInUse() []*usage.ZoneCounters {
 	return slices.DeleteFunc(usage.All(), func(z *usage.ZoneCounters) bool { return z.Name == api.EmergencyZone })
 }
