@@ -22,8 +22,8 @@ type zoneParser struct {
 	*zonesParser
 	name   string
 	zone   *Zone
-	place  *caddyfile.Dispenser            // of the zone
-	places map[string]*caddyfile.Dispenser // of its subdirectives
+	place  *caddyfile.Dispenser            // place of the zone
+	places map[string]*caddyfile.Dispenser // places of its subdirectives, by name
 
 	endpoints     []endpointPlace // in written order
 	endpointTiers []tierUse       // tiers that endpoints name; the zone may define them further down

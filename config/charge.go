@@ -130,7 +130,7 @@ func (c *Charge) checkFrom() error {
 	case ok:
 		return nil
 	case strings.HasPrefix(name, "http.request."):
-		return fmt.Errorf("%s is of the request, before anything is known of its cost: use what the response says, such as "+
+		return fmt.Errorf("%s is a placeholder of the request, which does not tell yet what it costs: use what the response says, such as "+
 			"`charge {http.response.header.X-Tokens}`", c.From)
 	}
 	_, err := keytemplate.ParsePlaceholder(c.From, false)

@@ -26,7 +26,7 @@ func (c *Comparison) Check() error {
 	if c.Limit == nil && c.Algorithm == nil {
 		return errors.New("there is nothing to compare with: use `limit`, `algorithm` or both")
 	}
-	if k := c.Keys; k != nil && !(*k > 0 && *k <= 1) { // nor NaN
+	if k := c.Keys; k != nil && !(*k > 0 && *k <= 1) { // NaN is refused, too
 		return fmt.Errorf("keys is %v: use a fraction above 0 and up to 1, such as 0.1 for 10%%", *k)
 	}
 	if c.Limit != nil {

@@ -6,7 +6,7 @@
 //
 //	config.go              the settings of the handler and of the app
 //	zone.go                the settings of a zone, of its tiers and of its endpoints
-//	cost.go, and others    what a subdirective of zones needs besides: the file has its name
+//	cost.go, and others    a subdirective of zones, by which the file is named
 //	endpoint.go            which settings of an endpoint need a limit of its own
 //	limit.go               a limit, and the limit of a tier
 //	size.go                sizes of memory

@@ -69,7 +69,7 @@ func (l *DecisionLog) check(store *RuleStore) error {
 		return fmt.Errorf("keep is %v: use 1m or more, such as 7d", time.Duration(l.Keep))
 	}
 	for name, f := range map[string]*Fraction{"admitted": l.Admitted, "rejected": l.Rejected} {
-		if f != nil && !(*f >= 0 && *f <= 1) { // nor NaN
+		if f != nil && !(*f >= 0 && *f <= 1) { // NaN is refused, too
 			return fmt.Errorf("%s is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", name, *f)
 		}
 	}
@@ -88,8 +88,8 @@ func (l *DecisionLog) Sinks(store *RuleStore) []string {
 	return []string{DecisionsToLog}
 }
 
-// Shares returns which fraction is recorded of the decisions that let requests pass, and which of
-// the other decisions.
+// Shares returns the fractions of decisions that are recorded: admitted of those that let requests
+// pass, and rejected of the others.
 func (l *DecisionLog) Shares() (admitted, rejected float64) {
 	admitted, rejected = 0.01, 1
 	if l.Admitted != nil {

@@ -60,8 +60,8 @@ func (z *Zone) Definition() string {
 }
 
 // FleetDefinition returns the settings of a zone in which nodes must agree: their texts by the
-// names that they have in JSON. Beside what Definition leaves out, nodes may differ in modes and in
-// what they do in an outage. The default algorithm and the limits of the app's tiers are filled in.
+// names that they have in JSON. Nodes may differ in `mode` and `on_outage`, and in what Definition
+// leaves out. The default algorithm and the limits of the app's tiers are filled in.
 func (a *App) FleetDefinition(z *Zone) map[string]string {
 	c := *z
 	c.Enforcement = Enforcement{}
@@ -87,7 +87,7 @@ func (a *App) FleetDefinition(z *Zone) map[string]string {
 }
 
 // limitsOf returns tiers with nothing but their limits and numbers of requests at once. A tier
-// without a limit has that of shared.
+// without a limit has the limit of the tier in shared.
 func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
 	limits := make(map[string]*Tier)
 	for name, t := range tiers {

@@ -14,8 +14,8 @@ import (
 // burst 20`, a snippet that uses {args[0]} alone has no burst. Only the text of the Caddyfile still
 // has the dropped arguments, so checkImport reads the Caddyfile, if that is a file.
 
-// importedBy matches the file and the line of the import that a place comes from, and the name of
-// the snippet, at the end of an error.
+// importedBy matches the end of an error of Caddy: the file and the line of the import that a place
+// comes from, and the name of the snippet.
 var importedBy = regexp.MustCompile(`import chain \['([^']*):(\d+) \(import ?([^')]*)\)'\]$`)
 
 // argument matches a placeholder of one argument, or of several, in an imported text.
@@ -99,7 +99,7 @@ func usedArguments(tokens []caddyfile.Token) (used int) {
 		for _, m := range argument.FindAllStringSubmatch(t.Text, -1) {
 			n, err := strconv.Atoi(m[1] + m[2])
 			if err != nil {
-				return -1 // several
+				return -1 // a range of arguments
 			}
 			used = max(used, n+1)
 		}

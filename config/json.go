@@ -30,7 +30,7 @@ func decode(data []byte, v any) error {
 // to be suggested.
 func fieldRemedy(field string, known []string) string {
 	switch {
-	case field == "max_overshoot": // of earlier versions
+	case field == "max_overshoot": // a setting of earlier versions
 		return remedies["block zone"][field]
 	case field == "limit" && slices.Contains(known, "events"):
 		return `use a rate such as "1000/1m" in place of the object, which is a limit itself, or "events" and "window"`

@@ -159,7 +159,8 @@ func replaceGlobal(s string, secret bool) (string, error) {
 }
 
 // check returns the name that the first wrong setting has in the Caddyfile, and an error about it.
-// Unless placeholders are resolved, it does not check addresses and prefixes that contain one.
+// Unless placeholders are resolved, it does not check addresses and prefixes that contain a
+// placeholder.
 func (c *Redis) check(resolved bool) (setting string, err error) {
 	if err := CheckWord("redis", c.Mode); err != nil {
 		return "mode", err

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
-// members are the members of a document as JSON. Each function copies one of them.
+// members are the members of a document as JSON. Each function copies one member.
 var members = map[string]func(to, from *Document){
 	"zones":     func(to, from *Document) { to.Zones = from.Zones },
 	"overrides": func(to, from *Document) { to.Overrides = from.Overrides },

@@ -91,7 +91,7 @@ type Comparison struct {
 	// the comparison.
 	Keys string `json:"keys,omitempty"`
 
-	Limit     string `json:"limit,omitempty"`     // in place of that of the zone
+	Limit     string `json:"limit,omitempty"`     // in place of the limit of the zone
 	Algorithm string `json:"algorithm,omitempty"` // such as "sliding_window 6"
 }
 

@@ -45,7 +45,7 @@ func NewPatch(from, to *Document) *Patch {
 	return p
 }
 
-// Parts returns the parts of from that p replaces, and the parts that replace them.
+// Parts returns the parts of the document from that p replaces, and the parts that replace them.
 func (p *Patch) Parts(from *Document) (before, after *Document) {
 	before, after = &Document{Zones: maps.Clone(from.Zones)}, &Document{Zones: maps.Clone(p.Zones)}
 	maps.DeleteFunc(before.Zones, func(name string, _ *ZoneChange) bool { _, is := p.Zones[name]; return !is })

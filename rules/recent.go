@@ -27,7 +27,7 @@ type recentChanges struct {
 	byNumber map[int64]*recentChange
 }
 
-// note remembers what the version to has changed in the version from, if to is the next version.
+// note remembers the change between two versions, if no version is between them.
 func (r *recentChanges) note(from, to *Version) {
 	if to.Number != from.Number+1 || from.Number > 0 && to.Lineage != from.Lineage {
 		return

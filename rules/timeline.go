@@ -55,7 +55,7 @@ func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timelin
 type timelineReader struct {
 	watcher  *Watcher
 	subject  *Subject
-	document *Document // of the version that is read next, or a document that says the same of the subject; nil if it is not read yet
+	document *Document // that of the version that is read next, or one that says the same of the subject; nil if it is not read yet
 }
 
 // read returns what v did. Calls go from the newest version to older ones. read reads documents

@@ -38,9 +38,9 @@ type Written struct {
 	Changes []Difference // never nil
 }
 
-// Update writes a version with a change, and puts it in force on this node before it returns.
-// Other nodes learn of it from the store. The error is ErrConflict when another version than the
-// expected one is in force, that of Apply, or else ErrUnavailable.
+// Update writes a version with a change, and puts it in force on this node before it returns. Other
+// nodes learn of it from the store. It returns ErrConflict if another version than the expected one
+// is in force, the error of Apply if that fails, and otherwise ErrUnavailable.
 func (w *Watcher) Update(ctx context.Context, c Change) (*Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -59,7 +59,7 @@ func (w *Watcher) Update(ctx context.Context, c Change) (*Written, error) {
 			return v, err
 		}
 		if err = w.store.Write(ctx, v.Version, known.Number); errors.Is(err, ErrConflict) {
-			sleep(ctx, rand.N(pause)) // or writers on many nodes would meet again
+			sleep(ctx, rand.N(pause)) // at random, or writers on many nodes would meet again
 			continue
 		}
 		if err != nil && !w.written(ctx, v.Version) {

@@ -16,7 +16,7 @@ import (
 
 // The bounds of a document.
 const (
-	MaxEntries    = strictjson.MaxElements // of a list
+	MaxEntries    = strictjson.MaxElements // entries of a list
 	MaxKey        = 16 << 10
 	MaxReason     = 1000 // bytes
 	MaxMultiplier = 1e6
@@ -244,7 +244,7 @@ func (v *validator) deniedAddresses(entries []*AccessEntry) {
 	var denied []string
 	for _, a := range entries {
 		if a.Action == Deny && a.Address != "" && !a.Expired(v.now) {
-			if _, err := ipset.ParsePrefix(a.Address); err == nil { // else it is reported already
+			if _, err := ipset.ParsePrefix(a.Address); err == nil { // otherwise the mistake is reported already
 				denied = append(denied, a.Address)
 			}
 		}

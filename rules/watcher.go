@@ -65,7 +65,7 @@ type Transition struct {
 	// From is the zero Version at the first transition.
 	From, To *Version
 
-	// Actions are those of all versions after From up to To, in their order.
+	// Actions are the actions of all versions after From up to To, in their order.
 	Actions []Action
 
 	// Incomplete says that Actions may lack some: this node has missed versions that the store does
@@ -132,7 +132,7 @@ func NewWatcher(store VersionStore, options Options) *Watcher {
 // Latest returns the version in force. It is never nil, and has a document.
 func (w *Watcher) Latest() *Version { return w.latest.Load() }
 
-// Loaded is closed when the store has answered for the first time.
+// Loaded returns a channel that is closed when the store has answered for the first time.
 func (w *Watcher) Loaded() <-chan struct{} { return w.loaded }
 
 // Store returns the store that is watched, to read older versions.

@@ -141,7 +141,7 @@ func (h *Handler) warnUnused() {
 		if inRedis {
 			place = "Redis"
 		}
-		h.log.Warn("`storage` is accepted and not used: counts live in " + place)
+		h.log.Warn("`storage` is accepted and not used: counts are in " + place)
 	}
 }
 

@@ -214,9 +214,9 @@ func (s *site) zones() (zones []*zone.Zone) {
 	return zones
 }
 
-// unusedBy returns the zones whose rejections come to no error route, although s has error routes
-// for them. It returns nil if a zone or a handler of the same requests hands errors of status 429
-// over to these.
+// unusedBy returns the zones whose rejections do not come to the error routes of s, although s has
+// error routes for status 429. It returns nil if any zone or handler of the same requests hands
+// errors of status 429 over to these routes.
 func (x *siteIndex) unusedBy(s *site) (zones []string) {
 	for other := range x.overlapping(s) {
 		if other.errorRoute {

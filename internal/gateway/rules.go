@@ -63,7 +63,7 @@ func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 // store. It logs ten at most.
 func (a *App) logLeftOut(left []error, about ...zap.Field) {
 	for _, err := range left[:min(len(left), 10)] {
-		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it",
+		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that fit, or delete the rule",
 			append(about, zap.Error(err), zap.Int("of", len(left)))...)
 	}
 }

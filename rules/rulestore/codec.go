@@ -49,7 +49,7 @@ func patchedName(base string, patch []byte) string { return sum([]byte(base), pa
 func sum(texts ...[]byte) string {
 	h := sha256.New()
 	for _, text := range texts {
-		_, _ = h.Write(text) // which never fails
+		_, _ = h.Write(text) // a hash never fails
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
@@ -60,8 +60,8 @@ func compress(v any) (text, data []byte, err error) {
 		return nil, nil, err
 	}
 	var buffer bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&buffer, gzip.BestSpeed) // which is a level
-	_, _ = w.Write(text)                                 // to memory
+	w, _ := gzip.NewWriterLevel(&buffer, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(text)                                 // a write to memory never fails
 	_ = w.Close()
 	if len(text) > maxText || buffer.Len() > maxDocument {
 		return nil, nil, fmt.Errorf("the rules are too long to be stored, %d bytes: use fewer entries", len(text))

@@ -5,8 +5,8 @@
 // example, does not change the document. PostgreSQL keeps what each version has changed, for the
 // newest 1000 versions: see [Postgres].
 //
-// Somebody who has broken into a store may have written what it returns. So the bounds of what may
-// be written are checked again for what is read, before it takes more memory than these.
+// Somebody who has broken into a store may have written what it returns. So what is read is checked
+// against the bounds of what may be written, before it takes more memory than these permit.
 package rulestore
 
 const (
@@ -25,7 +25,7 @@ const (
 // limits are how much a store keeps, at most. The newest version is always kept.
 type limits struct {
 	versions int
-	bytes    int // of documents, compressed
+	bytes    int // size of all documents, compressed
 }
 
 var defaultLimits = limits{versions: 200, bytes: 64 << 20}

@@ -107,7 +107,7 @@ func explain(err error) error {
 	)
 	if errors.As(err, &refused) {
 		remedy = remedies[refused.Code]
-		if remedy == "" && strings.HasPrefix(refused.Code, "57P") { // it shuts down or starts
+		if remedy == "" && strings.HasPrefix(refused.Code, "57P") { // the server shuts down or starts
 			remedy = "use a PostgreSQL that runs"
 		}
 	}

@@ -70,8 +70,7 @@ func (r *row) primaryKey(table string) rowID {
 }
 
 // rowsOf returns the rows of a document by their table, in the order of the document. An entry of a
-// list that last has, too, has the row that it has in last. A row of another entry has no position
-// yet.
+// list keeps the row that it has in last. The row of a new entry has no position yet.
 func rowsOf(d *rules.Document, last *snapshot) map[string][]*row {
 	was := cmp.Or(last.Document, new(rules.Document))
 	all := map[string][]*row{
@@ -169,7 +168,7 @@ func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]
 		merged, d.Tiers = mergeRows(rows, d.Tiers, changed, (*row).assignment)
 	case accessTable:
 		merged, d.Access = mergeRows(rows, d.Access, changed, (*row).access)
-	default: // without an order
+	default: // the tables without an order
 		for _, r := range rows {
 			if _, replaced := changed[r.primaryKey(table)]; !replaced {
 				merged = append(merged, r)

@@ -35,7 +35,7 @@ func (p *Postgres) Write(ctx context.Context, v *rules.Version, after int64) err
 		return err
 	}
 	err := p.do(ctx, pgx.TxOptions{}, write)
-	if hasCode(err, deadlockDetected) { // with somebody who locks rows in SQL before changing them
+	if hasCode(err, deadlockDetected) { // a deadlock with somebody who locks rows in SQL before changing them
 		err = p.do(ctx, pgx.TxOptions{}, write)
 	}
 	p.remember(written) // nil, so that all is read again, if what was known may be wrong
@@ -55,7 +55,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 		return nil, err
 	}
 	if last == nil {
-		last = new(snapshot) // whose document is nil, so that all is written
+		last = new(snapshot) // its document is nil, so that all is written
 	}
 	if last.Number != after || v.Number <= after {
 		return last, fmt.Errorf("%w: PostgreSQL has version %d", rules.ErrConflict, last.Number)
@@ -75,7 +75,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 	if err != nil {
 		return nil, err
 	}
-	if v.Document == last.Document { // as after an action
+	if v.Document == last.Document { // the version has only actions
 		written.tables = last.tables
 		return written, nil
 	}
@@ -113,7 +113,7 @@ func newTableChange(table string, old, wanted []*row, now time.Time) *tableChang
 			replaced[r.primaryKey(table)] = r
 		}
 	}
-	next, before := now.UnixMicro(), new(row) // as the column's default
+	next, before := now.UnixMicro(), new(row) // next is the default of the column position
 	for _, r := range old {
 		next = max(next, r.Position+1)
 	}

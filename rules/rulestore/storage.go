@@ -161,7 +161,7 @@ func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*
 func (s *Storage) document(ctx context.Context, x *storageIndex, name string) (*rules.Document, error) {
 	document, known := s.cache.get()
 	if document == nil {
-		known = "" // which no document is called
+		known = "" // no document has this name
 	}
 	base, names, found := x.path(name, known)
 	if !found {
@@ -205,9 +205,9 @@ func (s *Storage) History(ctx context.Context, before int64, limit int) ([]*rule
 // Write implements [rules.VersionStore].
 func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) error {
 	if err := s.checkNewest(ctx, after); err != nil {
-		return err // without the lock, for which nodes wait a second
+		return err // before the lock is taken, for which nodes wait a second
 	}
-	d, err := s.cache.encode(v.Document) // without the lock, too: a long document takes a while
+	d, err := s.cache.encode(v.Document) // before the lock is taken, too: a long document takes a while
 	if err != nil {
 		return err
 	}

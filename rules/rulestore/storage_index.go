@@ -37,7 +37,7 @@ func (x *storageIndex) newest() int64 {
 // the document that they begin with: the known document if possible, or else one that is stored
 // whole. found is false if no patches lead to the document.
 func (x *storageIndex) path(name, known string) (base string, patches []string, found bool) {
-	length := 0 // of the patches that lead from base
+	length := 0 // number of patches that lead from base
 	for at := name; ; at = x.Documents[at].Base {
 		d := x.Documents[at]
 		if at == known {

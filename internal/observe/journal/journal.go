@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// Most is the highest number of events about keys in a log, and mostReloads that of reloads.
+	// Most is the highest number of events about keys in a log, and mostReloads the highest number of
+	// reloads.
 	Most        = 500
 	mostReloads = 50
 

@@ -59,7 +59,7 @@ type sketch struct {
 }
 
 // advance begins a generation. It does nothing if the generation is the current one, or the one
-// before, as that of a late take may be.
+// before, to which a late take may belong.
 func (s *sketch) advance(generation int64) {
 	switch generation {
 	case s.generation, s.generation - 1:

@@ -15,7 +15,7 @@ import (
 
 // An emergencyRequest is the body of POST /rate_limit/emergency.
 type emergencyRequest struct {
-	Limit     string `json:"limit"`      // of each address. Default: 10/1s
+	Limit     string `json:"limit"`      // limit of each address. Default: 10/1s
 	ExpiresIn string `json:"expires_in"` // Default: 15m
 	Reason    string `json:"reason"`     // for the log
 	AllNodes  bool   `json:"all_nodes"`  // by a version of the rules. Default: this node alone

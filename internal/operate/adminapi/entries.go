@@ -18,7 +18,7 @@ import (
 
 // An entryResource serves a list of the rules, and its entries by ID. E is the pointer to an entry.
 type entryResource[E rules.ListEntry] struct {
-	name    string // of the list in the rules, in paths and in answers
+	name    string // name of the list in the rules, in paths and in answers
 	example string
 	list    func(*rules.Document) *[]E
 	newE    func() E
@@ -242,7 +242,7 @@ func (s *entryResource[E]) deleteByKey(c *Running, w http.ResponseWriter, r *htt
 	if err := strictjson.Convert(object, about); err != nil {
 		return nil, badBody(err, s.example)
 	}
-	about.Common().ID = "" // which no entry has
+	about.Common().ID = "" // no entry has this ID
 	_, answer, err := s.change(c, r, "", "", func(entries []E) ([]E, error) {
 		found := rules.Other(entries, about, c.Schema(), time.Now())
 		if found == *new(E) {

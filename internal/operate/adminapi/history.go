@@ -126,7 +126,7 @@ func addHistory(h *api.History, zone string, one *api.History) {
 	}
 }
 
-// sortHistory puts the newest events of h first, and removes those after the first most ones.
+// sortHistory puts the newest events of h first, and keeps at most most of them.
 func sortHistory(h *api.History, most int) {
 	slices.SortStableFunc(h.Events, func(a, b api.HistoryEvent) int { return b.Time.Compare(a.Time) })
 	if len(h.Events) > most {

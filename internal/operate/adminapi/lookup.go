@@ -32,7 +32,7 @@ func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookup
 		name = known.Name
 	}
 	wanted, err := [][]byte(nil), error(nil)
-	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // else rules cannot name the key
+	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // otherwise rules cannot name the key
 		wanted, err = c.Set.Keys(&name)
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ type keysRequest struct {
 const maxKeysInRequest = 1000
 
 // operate does an action to the counts of the keys of body, in the zone that the path of r names.
-// Then it writes a version with the actions, by which all nodes drop what they know of the keys.
+// Then it writes a version with the actions, so that all nodes drop what they know of the keys.
 // action has the fields that are not about keys.
 func operate(c *Running, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) (any, error) {
 	zone, err := zoneOf(c, r, body.Endpoint)

@@ -67,7 +67,7 @@ func checkQuery(path, method string, r *http.Request) error {
 		switch {
 		case slices.Contains(known, name):
 		case strings.HasPrefix(name, "key"):
-			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s", name,
+			return apiError(http.StatusBadRequest, "%s is in the query, and logs have queries: use POST with a body such as %s", name,
 				exampleInspect)
 		case len(known) == 0:
 			return apiError(http.StatusBadRequest, "there is a parameter %q: use none", name)

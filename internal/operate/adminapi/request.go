@@ -23,8 +23,8 @@ import (
 // The longest bodies of requests in bytes.
 const (
 	maxBody      = 64 << 10
-	maxKeysBody  = 4 << 20 // with many keys
-	maxRulesBody = 8 << 20 // of all rules
+	maxKeysBody  = 4 << 20 // bodies with many keys
+	maxRulesBody = 8 << 20 // bodies with all rules
 )
 
 const (
@@ -163,8 +163,8 @@ func WithUser(r *http.Request, user string) *http.Request {
 type userKey struct{}
 
 // clientOf returns who sent a request to the admin API: the subject of the client's certificate at
-// Caddy's remote admin endpoint, the user in a site, else the client's address. verified says that
-// client is a subject or a user.
+// Caddy's remote admin endpoint, the user in a site, or else the client's address. verified says
+// that client is a subject or a user.
 func clientOf(r *http.Request) (client string, verified bool) {
 	if user, _ := r.Context().Value(userKey{}).(string); user != "" {
 		return user, true

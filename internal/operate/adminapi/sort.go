@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// The orders of a list of entries, beside that of the rules.
+// The orders of a list of entries, besides the order of the rules.
 const (
 	newestFirst = "newest"
 	endingFirst = "ending" // entries that never end come last

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxTail         = 10 * time.Minute
-	maxTails        = 8    // on a node at once
+	maxTails        = 8    // tails on a node at once
 	maxTailBuffer   = 1000 // decisions between two flushes
 	tailFlushEvery  = 100 * time.Millisecond
 	exampleFollowed = `{"key": "sk_live_1"}`
@@ -154,7 +154,7 @@ func parseSample(text string) (float64, error) {
 		number += "e-2"
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(f >= 0 && f <= 1) { // nor NaN
+	if err != nil || !(f >= 0 && f <= 1) { // NaN is refused, too
 		return 0, fmt.Errorf("sample is %q: use a fraction from 0 to 1, such as 0.01", text)
 	}
 	return f, nil

@@ -96,7 +96,7 @@ func decisionsRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 type decisionLines struct {
 	out       io.Writer
 	json      bool
-	widths    []int // of the columns; nil if there is no row yet
+	widths    []int // widths of the columns; nil if there is no row yet
 	decisions int64
 }
 
@@ -104,7 +104,7 @@ type decisionLines struct {
 // end.
 func (l *decisionLines) copy(from io.Reader) (end string, err error) {
 	if !l.json && l.widths == nil {
-		l.widths = []int{24, 12, 8, 16, 9, 8, 12, 0} // of what is usual
+		l.widths = []int{24, 12, 8, 16, 9, 8, 12, 0} // widths of usual cells
 		if err := l.row("TIME", "OUTCOME", "ZONE", "KEY", "REMAINING", "WAIT", "CLIENT", "REQUEST"); err != nil {
 			return "", err
 		}
@@ -178,7 +178,7 @@ func outcomeText(d *api.Decision) string {
 }
 
 func keyText(d *api.Decision) string {
-	if d.Key == "" && d.Base64 == "" && d.KeyHash != "" { // it is too long
+	if d.Key == "" && d.Base64 == "" && d.KeyHash != "" { // the key is too long
 		return "hash " + d.KeyHash
 	}
 	return keyCell(&rules.Key{Text: d.Key, Base64: d.Base64, Missing: d.Missing})

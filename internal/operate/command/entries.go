@@ -20,7 +20,7 @@ import (
 // entryCommands are the commands that the lists of the rules have in common.
 type entryCommands[E rules.ListEntry] struct {
 	list    string   // its name in the rules and in paths
-	name    string   // of the command
+	name    string   // name of the command
 	noun    string   // what one entry is called
 	columns []string // between the ID and what all entries have
 	cells   func(E) []any

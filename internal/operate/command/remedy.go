@@ -2,8 +2,8 @@ package command
 
 import "regexp"
 
-// remedies has what errors of the admin API say about requests, and what to say about commands
-// instead.
+// remedies has the phrases in errors of the admin API that name requests, and phrases that name
+// commands in their place.
 var remedies = []struct {
 	request *regexp.Regexp
 	command string

@@ -46,8 +46,8 @@ func getting(path string, flags ...string) func(*cobra.Command, []string) (*apiR
 // zonePath returns the path of a resource of a zone.
 func zonePath(zone, resource string) string { return "zones/" + url.PathEscape(zone) + "/" + resource }
 
-// changeFlags adds the flags of commands that change the rules and have a note for the reason,
-// because they add no entry that has one.
+// changeFlags adds the flags of commands that change the rules. One of them is --note, for the
+// reason of a change that adds no entry with a reason.
 func changeFlags(f *pflag.FlagSet) {
 	f.String("note", "", "Why, for the history of the rules")
 	ruleFlags(f)

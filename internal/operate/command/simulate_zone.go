@@ -27,8 +27,8 @@ type zoneReport struct {
 	Others replay.Summary `json:"other_requests"`
 }
 
-// zoneFlags are the flags that need --zone. withoutZone are the flags that --zone excludes, because
-// the zone has these settings.
+// zoneFlags are the flags that need --zone. withoutZone are the flags that --zone excludes: the
+// zone has an algorithm, a key and a cost, and made-up traffic has nothing that a zone could read.
 var (
 	zoneFlags   = []string{"config", "endpoint", "tier", "recorded", "field"}
 	withoutZone = []string{"algorithm", "key", "cost", "traffic"}
@@ -47,7 +47,7 @@ func checkZoneFlags(f *simulateFlags) error {
 func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 	for _, other := range withoutZone {
 		if f.Changed(other) {
-			return nil, fmt.Errorf("--%s does not go with --zone, which says it: use --limit without a zone", other)
+			return nil, fmt.Errorf("--%s does not go with --zone: use it with --limit, and without --zone", other)
 		}
 	}
 	options := replay.Options{Recorded: f.recorded, Fields: make(map[string]string)}

@@ -14,7 +14,7 @@ import (
 // A table aligns the cells of its rows for people to read.
 type table struct {
 	*tabwriter.Writer
-	etag string // of the answer: the version of the rules
+	etag string // ETag of the answer: the version of the rules
 }
 
 func newTable(w io.Writer) *table {

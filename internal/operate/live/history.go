@@ -9,7 +9,7 @@ const (
 
 // A Point has the mean rates of a span of five seconds.
 type Point struct {
-	Time int64 `json:"time"` // of its end, in milliseconds since 1970
+	Time int64 `json:"time"` // end of the span, in milliseconds since 1970
 	Rates
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-const outcomes = 10 // those of api.Outcomes
+const outcomes = 10 // length of api.Outcomes
 
 // Rates are decisions per second by outcome, and, for decisions that needed a count, by source.
 type Rates struct {

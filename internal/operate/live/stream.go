@@ -17,7 +17,7 @@ type Stream struct {
 	viewers map[*Viewer]bool
 	stop    chan struct{} // closed when the last viewer leaves; nil if no loop runs
 	history history       // outlives its viewers
-	newest  []event       // for a viewer that joins
+	newest  []event       // newest events of each name, for a viewer that joins
 	last    sampler       // made newest
 }
 
@@ -28,7 +28,7 @@ func NewStream(process *adminapi.Process) *Stream {
 
 // A Viewer gets the events of a stream, until it leaves.
 type Viewer struct {
-	zone   string // whose keys it wants; "" if there is none
+	zone   string // zone whose keys the viewer wants; "" if it wants none
 	hello  Hello
 	events chan event
 }

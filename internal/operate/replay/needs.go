@@ -115,7 +115,7 @@ func (m *request) placeholder(n *needs, name string) error {
 		return nil
 	}
 	if strings.HasPrefix(name, "env.") || strings.HasPrefix(name, "file.") || strings.HasPrefix(name, "system.") {
-		return nil // the same for all requests
+		return nil // these placeholders have one value for all requests
 	}
 	header, isHeader := strings.CutPrefix(name, "http.request.header.")
 	switch {

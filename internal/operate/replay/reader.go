@@ -1,5 +1,5 @@
-// Package replay gives the simulator requests that are over: those of logs, and those whose
-// decisions a node remembers.
+// Package replay gives the simulator past requests: requests in logs, and requests whose decisions
+// a node remembers.
 //
 // A [Reader] reads the requests of logs by the matchers, key, endpoints, tiers and costs of a zone,
 // in the code of package zone. If the log lacks a field, the error names the placeholder or the
@@ -48,7 +48,7 @@ type Reader struct {
 	rules    *zone.Snapshot
 	uses     []*use
 	limits   []zone.PlacedLimit
-	numbers  map[limitOf]uint16 // of limits
+	numbers  map[limitOf]uint16 // numbers of the limits
 	statuses bool               // requests count by their status
 	logger   int                // the field with the name of Caddy's logger
 

@@ -12,10 +12,10 @@ import (
 type said struct {
 	zone, decision, at int
 
-	keyHash, cost, endpoint, tier int // of Options.Recorded
+	keyHash, cost, endpoint, tier int // what Options.Recorded reads
 }
 
-// want adds the fields that replace those that a zone reads.
+// want adds the fields that are read with --recorded, in place of the fields that a zone reads.
 func (s *said) want(n *needs) {
 	const why = "--recorded"
 	n.want(why, "rate_limit", "zone")

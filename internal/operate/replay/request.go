@@ -24,7 +24,7 @@ type request struct {
 
 	method, uri, host, proto, remoteIP, clientIP, serverName, tls, status int
 
-	headers  []placed // of the request
+	headers  []placed // headers of the request
 	provided []placed // placeholders whose values are in other fields of the row
 	said     said
 }

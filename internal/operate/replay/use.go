@@ -20,7 +20,7 @@ type use struct {
 
 	around    []caddyhttp.MatcherSets
 	settings  *config.Zone
-	matchers  caddyhttp.MatcherSets // of the zone
+	matchers  caddyhttp.MatcherSets // matchers of the zone
 	addresses zone.Addresses
 	zone      *zone.Zone
 }
