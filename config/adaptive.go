@@ -12,22 +12,22 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 )
 
-// Adaptive limits the requests at once of all keys of a zone together, to a number that the latency
-// of the responses decides.
+// Adaptive limits how many requests of all keys of a zone together are in flight at once. The
+// latency of the responses decides the number.
 type Adaptive struct {
-	// Admits fewer requests while the median latency of the responses is not below this, 1ms to 1m.
-	// Default: 500ms.
+	// Admits fewer requests while the median latency of the responses is this high or higher, 1ms to
+	// 1m. Default: 500ms.
 	MaxLatency caddy.Duration `json:"max_latency,omitempty"`
 
 	// Never admits fewer requests at once than this. Default: 10, or `max` if that is lower.
 	Min int `json:"min,omitempty"`
 
-	// Never admits more requests at once than this, which is also what a zone begins with. Default:
-	// 1000, or `min` if that is higher.
+	// Never admits more requests at once than this. A zone begins with this number. Default: 1000, or
+	// `min` if that is higher.
 	Max int `json:"max,omitempty"`
 }
 
-// What an Adaptive has by default, and its bounds.
+// The defaults and the bounds of the settings of an Adaptive.
 const (
 	defaultMaxLatency = 500 * time.Millisecond
 	defaultLeast      = 10
@@ -35,7 +35,7 @@ const (
 	maxAdaptive       = 1_000_000
 )
 
-// WithDefaults returns a with what it does not set.
+// WithDefaults returns a copy of a in which settings that a does not set have their defaults.
 func (a *Adaptive) WithDefaults() Adaptive {
 	d := *a
 	d.MaxLatency = cmp.Or(d.MaxLatency, caddy.Duration(defaultMaxLatency))
@@ -68,7 +68,7 @@ func (a *Adaptive) Check() error {
 	return nil
 }
 
-// adaptiveLine is the subdirective with its block.
+// adaptiveLine returns the subdirective `adaptive` with its block.
 func adaptiveLine(d *caddyfile.Dispenser, a **Adaptive) subdirective.Line {
 	return subdirective.Line{Usage: "adaptive` or `adaptive { ... }", Block: func([]string) error {
 		c, place := new(Adaptive), subdirective.Here(d)
@@ -88,12 +88,11 @@ func adaptiveLine(d *caddyfile.Dispenser, a **Adaptive) subdirective.Line {
 	}}
 }
 
-// NeedsNoKey reports whether z is for all requests alike, whatever their key is: it has `adaptive` and
-// no key.
+// NeedsNoKey reports whether z has `adaptive` and no key. Such a zone treats all requests alike.
 func (z *Zone) NeedsNoKey() bool { return z.Adaptive != nil && z.Key == "" }
 
-// CheckAdaptive refuses settings of z that have no effect beside `adaptive`, and those that are out of
-// bounds.
+// CheckAdaptive refuses settings of `adaptive` that are out of bounds, and settings of z that have
+// no effect beside `adaptive`.
 func (z *Zone) CheckAdaptive() error {
 	if z.Adaptive == nil {
 		return nil
@@ -116,13 +115,13 @@ func (z *Zone) CheckAdaptive() error {
 	return nil
 }
 
-// A setting says whether a setting of a zone is set.
+// A setting is the name of a setting of a zone, and whether the zone has it.
 type setting struct {
 	name string
 	set  bool
 }
 
-// firstSet returns the name of the first setting that is set, "" if none is.
+// firstSet returns the name of the first setting that is set, or "" if none is set.
 func firstSet(settings []setting) string {
 	for _, s := range settings {
 		if s.set {
@@ -132,7 +131,7 @@ func firstSet(settings []setting) string {
 	return ""
 }
 
-// firstOfKeys returns a setting of z that is about keys, "" if there is none.
+// firstOfKeys returns the name of the first setting of z that needs a key, or "" if z has none.
 func (z *Zone) firstOfKeys() string {
 	return firstSet([]setting{
 		{"limit", z.Limit != nil}, {"concurrent", z.Concurrent > 0}, {"tier", z.Tier != nil}, {"endpoint", len(z.Endpoints) > 0},
@@ -142,7 +141,7 @@ func (z *Zone) firstOfKeys() string {
 	})
 }
 
-// firstOfLimits returns a setting of z that is about a limit, "" if there is none.
+// firstOfLimits returns the name of the first setting of z that needs a limit, or "" if z has none.
 func (z *Zone) firstOfLimits() string {
 	return firstSet([]setting{
 		{"algorithm", z.Algorithm != nil}, {"cost", z.Cost != nil}, {"count_status", len(z.CountStatus) > 0},
@@ -150,5 +149,5 @@ func (z *Zone) firstOfLimits() string {
 	})
 }
 
-// errLegacyAdaptive is about a zone in the syntax of caddy-ratelimit.
+// errLegacyAdaptive refuses `adaptive` in a zone in the syntax of caddy-ratelimit.
 var errLegacyAdaptive = errors.New("a zone with `window` has no adaptive: use `limit` instead of `window` and `max_events`")

@@ -8,13 +8,16 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// Breaker is when requests stop waiting for a primary of Redis that fails, and when they go on.
+// Breaker decides when requests stop waiting for a primary of Redis that fails, and when they wait
+// for it again.
 //
-// A circuit breaker opens at once when its primary refuses connections, and soon when the primary
-// is silent. It also opens after `failures` in a row, or as many within `within` that are at least
-// a fifth of what was sent to the primary: broken connections, and replies that took longer than
-// the timeout of `redis`. While it is open, requests do not wait. The primary is probed, and the
-// breaker closes after some good probes.
+// Each primary has a circuit breaker. It opens at once when the primary refuses connections, and
+// soon when the primary answers nothing any more. It also opens after `failures` failures in a row,
+// or after as many failures in the time `within` if at least a fifth of what was sent to the
+// primary has failed. A failure is a broken connection, an answer that the primary is not ready, or
+// a reply that takes longer than the `timeout` of `redis`. While the breaker is open, requests do
+// not wait for the primary. Probes find out whether the primary is back, and `probes` good ones in
+// a row close the breaker.
 type Breaker struct {
 	// Opens after this many failures, 1 to 1000. Default: 5.
 	Failures int `json:"failures,omitempty"`
@@ -35,7 +38,7 @@ func (a *App) checkBreaker() error {
 	case b == nil:
 		return nil
 	case a.Redis == nil:
-		return errors.New("there are no primaries to break off from: use `redis`, or leave out `breaker`")
+		return errors.New("breaker is about the primaries of Redis, and there is no Redis: use `redis`, or leave out `breaker`")
 	}
 	if _, err := b.check(); err != nil {
 		return fmt.Errorf("breaker: %w", err)
@@ -43,11 +46,12 @@ func (a *App) checkBreaker() error {
 	return nil
 }
 
-// mostBreakerCount is the most failures and probes of a breaker. With more, it would never open, or
-// never close.
+// mostBreakerCount is the highest value of Breaker.Failures and Breaker.Probes. With a higher one,
+// a breaker would never open or never close.
 const mostBreakerCount = 1000
 
-// check returns the first setting that is out of bounds, and the error. 0 is the default.
+// check returns the name of the first setting that is out of bounds, and an error about it. A
+// setting of 0 has its default.
 func (b *Breaker) check() (setting string, err error) {
 	for _, n := range []struct {
 		setting string

@@ -13,25 +13,29 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
-// A Caddyfile is what the parsers need of a Caddyfile beside the block that they parse. The zero
-// value knows nothing of it.
+// A Caddyfile has what the parsers need from the rest of a Caddyfile, outside of the block that
+// they parse. The zero value has nothing.
 type Caddyfile struct {
-	// App is the global option, nil if that is not known.
+	// App has the settings of the global option. It is nil if they are not known.
 	App *App
 
-	// Matcher returns the matcher that the next argument names, nil if names cannot be resolved.
+	// Matcher returns the matcher that the next argument names. It is nil if the names of matchers
+	// cannot be resolved.
 	Matcher func() (caddy.ModuleMap, bool, error)
 
-	// CheckZone compiles a zone as provisioning will, nil if it is not to be compiled. A
-	// [SettingError] among its errors has the line of that setting.
+	// CheckZone compiles a zone as provisioning will, and returns what is wrong with it. A parser
+	// reports a [SettingError] at the line of that setting. If CheckZone is nil, zones are not
+	// compiled.
 	CheckZone func(name string, z *Zone) error
 
-	// State is what the parsers of one Caddyfile share: the zones of the directives, by their names.
+	// State is what the parsers of one Caddyfile share: the zones of its directives, and the tokens of
+	// the files that import reads.
 	State map[string]any
 }
 
-// ParseCaddyfile parses the directive rate_limit, or rate_limit_authenticated, which is the same in
-// another place of the order of directives. docs/configure/grammar.md has the grammar.
+// ParseCaddyfile parses the directive rate_limit or rate_limit_authenticated. The two have the same
+// grammar, but different places in Caddy's order of directives. docs/configure/grammar.md has the
+// grammar.
 //
 // The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
 //
@@ -88,7 +92,7 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	return h.ParseCaddyfile(d, Caddyfile{})
 }
 
-// addressesLine is a subdirective with client addresses, which it adds to list in canonical form.
+// addressesLine returns a subdirective that adds client addresses to list, in canonical form.
 func addressesLine(name string, list *[]string) subdirective.Line {
 	l := subdirective.Line{Usage: name + " <ip|cidr|private_ranges...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true, Words: true}
 	l.Parse = func(args []string) error {
@@ -121,7 +125,7 @@ func addressesLine(name string, list *[]string) subdirective.Line {
 	return l
 }
 
-// maxRetryAfterLine is a subdirective with the longest wait that responses tell.
+// maxRetryAfterLine returns the subdirective with the longest wait that responses tell clients.
 func maxRetryAfterLine(longest *caddy.Duration) subdirective.Line {
 	return subdirective.Value("max_retry_after <duration>", 1, 1, longest, func(args []string) (caddy.Duration, error) {
 		v, err := caddy.ParseDuration(args[0])

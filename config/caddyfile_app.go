@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 )
 
-// ParseCaddyfile parses the global option. Check compiles a zone as provisioning will.
+// ParseCaddyfile parses the global option. check is the CheckZone of a [Caddyfile].
 // docs/configure/grammar.md has the grammar.
 func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *Zone) error) error {
 	d.Next() // the option's name
@@ -66,8 +66,8 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 	return a.parseZones(zones, check)
 }
 
-// parseZones parses the zones that the rest of the global option applies to. Each is a segment of
-// the Caddyfile that begins with its name.
+// parseZones parses the zones of the global option after its other settings, because these apply to
+// zones. Each zone is a segment of the Caddyfile that begins with the zone's name.
 func (a *App) parseZones(zones []caddyfile.Segment, check func(name string, z *Zone) error) error {
 	p := zonesParser{rest: Caddyfile{App: a, CheckZone: check}, inApp: true}
 	shorthands := httpcaddyfile.NewShorthandReplacer()

@@ -19,7 +19,7 @@ func (a *App) parseDecisions(d *caddyfile.Dispenser, args []string) error {
 	}}.Parse(d)
 }
 
-// shareLine is a subdirective with a percentage of decisions.
+// shareLine returns a subdirective with a percentage of decisions.
 func shareLine(name, example string, share **Fraction) subdirective.Line {
 	return subdirective.Value(name+" <percent>", 1, 1, share, func(args []string) (*Fraction, error) {
 		f, err := parsePercent(args[0])

@@ -66,7 +66,7 @@ func (p *zoneParser) endpointRoute(e *Endpoint, args []string) (rest []string, e
 	return args[1:], nil
 }
 
-// endpointMethods parses the methods that are the first of args. The next is a path.
+// endpointMethods parses the methods, which are the first of args. A path must follow them.
 func endpointMethods(args []string) ([]string, error) {
 	text := args[0]
 	path := slices.IndexFunc(args, pathpattern.Starts)
@@ -96,8 +96,9 @@ func endpointMethods(args []string) ([]string, error) {
 // methodsAndPath matches methods and a path in one word.
 var methodsAndPath = regexp.MustCompile(`^([A-Za-z,|]+):? *(/.*)$`)
 
-// spelledMethods returns methods as an endpoint has them, in upper case with commas between them.
-// It is empty if text, which may separate them otherwise, has anything that is no method.
+// spelledMethods returns the methods in text as an endpoint spells them: in upper case, with commas
+// between them. text may have other separators. If it has lower-case letters and a word that is no
+// known method, spelledMethods returns "".
 func spelledMethods(text string) string {
 	methods := strings.FieldsFunc(strings.ToUpper(text), func(c rune) bool { return strings.ContainsRune(",|;:& ", c) })
 	for _, m := range methods {
@@ -109,7 +110,8 @@ func spelledMethods(text string) string {
 	return strings.Join(methods, ",")
 }
 
-// endpointRate parses what follows the path on the same line: a rate, and after it an algorithm.
+// endpointRate parses what follows the path on the same line: a rate, which an algorithm may
+// follow.
 func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 	if len(args) == 0 {
 		return nil

@@ -49,7 +49,8 @@ func onOutageLine(name *string) subdirective.Line {
 	}, name)
 }
 
-// dryRunLine is a subdirective with a percentage of keys. Default: all.
+// dryRunLine returns the subdirective `dry_run` with a percentage of keys. Without a percentage,
+// all keys are meant.
 func dryRunLine(fraction *Fraction) subdirective.Line {
 	return subdirective.Value("dry_run [<percent>]", 0, 1, fraction, func(args []string) (Fraction, error) {
 		if len(args) == 0 {
@@ -63,7 +64,7 @@ func dryRunLine(fraction *Fraction) subdirective.Line {
 	})
 }
 
-// jitterLine is a subdirective with a percentage, or a fraction as in caddy-ratelimit.
+// jitterLine returns a subdirective with a percentage, or a fraction as in caddy-ratelimit.
 func jitterLine(jitter *Fraction) subdirective.Line {
 	return subdirective.Value("jitter <percent>", 1, 1, jitter, func(args []string) (Fraction, error) {
 		text, percent := strings.CutSuffix(args[0], "%")

@@ -43,7 +43,8 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 	return nil
 }
 
-// checkRedisMode refuses an address in the place of the kind of Redis too.
+// checkRedisMode refuses a text that is no kind of Redis. If the text is an address, the error says
+// where addresses belong.
 func checkRedisMode(text string) error {
 	err := CheckWord("redis", text)
 	if err == nil || !strings.ContainsAny(text, ":.") && text != "localhost" {

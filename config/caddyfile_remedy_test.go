@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// These subdirectives belong to other blocks, or are those of other programs.
+// TestRemedies has subdirectives that belong to other blocks or to other programs.
 func TestRemedies(t *testing.T) {
 	const zone = "rate_limit {\nzone z {\nkey {client_ip}\nlimit 100/1m\n%s\n}\n}"
 	blocks := map[string]string{

@@ -51,7 +51,8 @@ func (p *zoneParser) tier(args []string) error {
 	return checkTiers(uses, c.Tiers)
 }
 
-// zoneTier parses a tier of the zone. Without a limit it has that of the global option.
+// zoneTier parses a tier of the zone. A tier without a limit has the limit of that tier in the
+// global option.
 func (p *zoneParser) zoneTier(args []string) error {
 	name := args[0]
 	if len(args) == 1 && p.rest.App != nil && p.rest.App.Tiers[name] == nil {
@@ -61,8 +62,8 @@ func (p *zoneParser) zoneTier(args []string) error {
 	return parseTier(p.Dispenser, args, &p.zone.Tier.Tiers)
 }
 
-// parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
-// follow. A tier without a limit or a block is nil.
+// parseTier parses a tier and adds it to tiers: its name, its limit if args have more than the
+// name, and the block that may follow. A tier with neither a limit nor a block is added as nil.
 func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
 	if name, colon := strings.CutSuffix(args[0], ":"); colon {
 		return d.Errf("tier %s ends with a colon: use %s without it", args[0], name)
@@ -101,7 +102,7 @@ func checkTiers(uses []tierUse, tiers map[string]*Tier) error {
 	return nil
 }
 
-// A tierUse is a place that names a tier, which must be one of the zone's.
+// A tierUse is a place in the Caddyfile that names a tier. The zone must have that tier.
 type tierUse struct {
 	tier  string
 	place *caddyfile.Dispenser

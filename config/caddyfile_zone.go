@@ -22,14 +22,14 @@ type zoneParser struct {
 	*zonesParser
 	name   string
 	zone   *Zone
-	place  *caddyfile.Dispenser            // of the zone
-	places map[string]*caddyfile.Dispenser // of its subdirectives
+	place  *caddyfile.Dispenser            // place of the zone
+	places map[string]*caddyfile.Dispenser // places of its subdirectives, by name
 
 	endpoints     []endpointPlace // in written order
-	endpointTiers []tierUse       // the zone may define them further down
+	endpointTiers []tierUse       // tiers that endpoints name; the zone may define them further down
 
-	// onlyLegacy is the error of a setting that only the syntax of caddy-ratelimit has. It counts if
-	// the whole zone turns out not to be in that syntax.
+	// onlyLegacy is the error about something that only the syntax of caddy-ratelimit permits. It is
+	// reported if the zone, once it has been read, turns out not to be in that syntax.
 	onlyLegacy error
 }
 
@@ -57,7 +57,7 @@ func (p *zonesParser) parseZone(name string) (*Zone, error) {
 	return z.zone, err
 }
 
-// checkImports checks that no argument of import is lost in the zone.
+// checkImports refuses a zone that has lost arguments of import.
 func (p *zoneParser) checkImports() error {
 	const key = "rate_limit.sources"
 	sources, found := p.rest.State[key].(map[string][]caddyfile.Token)
@@ -112,9 +112,9 @@ func (p *zoneParser) block() subdirective.Block {
 	}}
 }
 
-// Check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
-// errors have a place in the Caddyfile. The environment is left to provisioning, because the
-// Caddyfile may be adapted on another machine.
+// check checks the zone after all of it has been read. It compiles the zone as provisioning will,
+// so that errors have a place in the Caddyfile. The environment is left to provisioning, because
+// the Caddyfile may be adapted on another machine.
 func (p *zoneParser) check() error {
 	if p.zone.IsUse() && !p.inApp {
 		return p.checkUse()
@@ -137,7 +137,7 @@ func (p *zoneParser) check() error {
 	return p.compile(p.zone)
 }
 
-// Compile checks the zone as provisioning will, if it is to be compiled.
+// compile compiles z as provisioning will, unless zones are not to be compiled.
 func (p *zoneParser) compile(z *Zone) error {
 	if p.rest.CheckZone == nil {
 		return nil
@@ -148,8 +148,8 @@ func (p *zoneParser) compile(z *Zone) error {
 	return nil
 }
 
-// placeOfError returns the place of the outermost setting that err is about, or else that of the
-// zone.
+// placeOfError returns the place of the outermost setting that err is about, or else the place of
+// the zone.
 func (p *zoneParser) placeOfError(err error) *caddyfile.Dispenser {
 	var in *SettingError
 	switch {
@@ -221,7 +221,8 @@ func (p *zoneParser) onMissingKey(args []string) (err error) {
 
 const matchUsage = "match @<name>` or `match { <matchers> }"
 
-// match parses a set of matchers. Of several sets, any may match.
+// match parses a set of matchers. A zone with several sets applies to requests that match any of
+// them.
 func (p *zoneParser) match([]string) error {
 	args := subdirective.Here(p.Dispenser).RemainingArgs()
 	switch {
@@ -257,7 +258,7 @@ func (p *zoneParser) match([]string) error {
 	return nil
 }
 
-// prefixLine is a subdirective with a number of leading bits of an address.
+// prefixLine returns a subdirective with a number of leading bits of an address.
 func prefixLine(name string, most int, bits **int) subdirective.Line {
 	n := new(int)
 	l := subdirective.Number(name, 0, most, n)
@@ -289,7 +290,7 @@ func (p *zoneParser) key(args []string) error {
 
 const compareUsage = "compare [<percent>] {"
 
-// compare parses the limit and the algorithm that stand in place of the zone's.
+// compare parses the limit and the algorithm that the comparison has in place of those of the zone.
 func (p *zoneParser) compare(args []string) error {
 	c, place := new(Comparison), subdirective.Here(p.Dispenser)
 	p.zone.Compare = c
@@ -335,7 +336,7 @@ func parseMaxEvents(args []string) (int64, error) {
 	return n, err
 }
 
-// parseLegacyWindow parses the length of that window.
+// parseLegacyWindow parses the length of the window in the syntax of caddy-ratelimit.
 func parseLegacyWindow(args []string) (caddy.Duration, error) {
 	w, err := parseWindow(args[0])
 	return caddy.Duration(w), err

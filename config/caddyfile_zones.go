@@ -17,11 +17,11 @@ type zonesParser struct {
 	rest    Caddyfile
 	inApp   bool // the zones are the global option's, not a directive's
 	zones   Zones
-	defined map[string]*caddyfile.Dispenser // where each of them is defined
+	defined map[string]*caddyfile.Dispenser // where each zone is defined
 }
 
-// parse parses the zone whose name is the argument. As in caddy-ratelimit, the last zone of a name
-// wins in that plugin's syntax.
+// parse parses the zone whose name is the argument. Of zones with one name in the syntax of
+// caddy-ratelimit, the last one wins, as in that plugin.
 func (p *zonesParser) parse(args []string) error {
 	name, place := args[0], subdirective.Here(p.Dispenser)
 	z, err := p.parseZone(name)

@@ -10,30 +10,30 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 )
 
-// Charge is what a request is charged when its response has ended, in place of its cost. Until then
-// it has reserved events. In a Caddyfile and as a text, it is the source, `reserve` and `refund_on`
-// on one line.
+// Charge decides what a request is charged when its response has ended, in place of its cost. Until
+// then the request has reserved events. As a text, it is what follows `charge` in a Caddyfile: the
+// source, `reserve` and `refund_on`.
 type Charge struct {
-	// Says what the request has cost: `usage`, the last usage object of a JSON or SSE body in the
-	// forms of OpenAI and Anthropic, or a placeholder such as `{http.response.header.X-Tokens}`, which
-	// may also be a trailer. Required.
+	// Takes the cost of the request from this part of the response: `usage` is the last usage object
+	// of a JSON or SSE body, in the forms of OpenAI and Anthropic; a placeholder such as
+	// `{http.response.header.X-Tokens}` is a header or a trailer. Required.
 	From string `json:"from,omitempty"`
 
-	// Reserves events while the request is under way: a number, a placeholder of the request, which
-	// `trusted` may follow, or `auto`, the 95th percentile of what the last responses of the key were
-	// charged. Default: `auto`.
+	// Reserves this many events while the request is under way: a number; a placeholder of the
+	// request, which `trusted` may follow; or `auto`, the 95th percentile of what the last responses
+	// of the key were charged. Default: `auto`.
 	Reserve string `json:"reserve,omitempty"`
 
-	// Gives the whole reservation back if the status of the upstream is one of these. Default: `4xx
-	// 5xx`.
+	// Gives the whole reservation back if the upstream answers with one of these statuses. Default:
+	// `4xx 5xx`.
 	RefundOn Statuses `json:"refund_on,omitempty"`
 }
 
 const (
-	// ChargeUsage is the source of a charge that is the usage object of the body.
+	// ChargeUsage is the source of a charge that is taken from the usage object of the body.
 	ChargeUsage = "usage"
 
-	// reserveAuto is the reservation that is foreseen from the last charges.
+	// reserveAuto is the reservation that is estimated from the last charges of the key.
 	reserveAuto = "auto"
 
 	chargeUsage = "charge <placeholder>|usage [reserve <n>|<placeholder>|auto] [refund_on <status...>]"
@@ -105,7 +105,7 @@ func parseCharge(args []string) (*Charge, error) {
 	return c, c.Check()
 }
 
-// Check refuses what is not a charge.
+// Check returns an error if c is not a valid charge.
 func (c *Charge) Check() error {
 	if err := c.checkFrom(); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (c *Charge) Check() error {
 	return err
 }
 
-// checkFrom refuses a source that is not one, or that clients control.
+// checkFrom refuses a source that tells no cost, or that clients control.
 func (c *Charge) checkFrom() error {
 	switch {
 	case c.From == ChargeUsage:
@@ -130,7 +130,7 @@ func (c *Charge) checkFrom() error {
 	case ok:
 		return nil
 	case strings.HasPrefix(name, "http.request."):
-		return fmt.Errorf("%s is of the request, before anything is known of its cost: use what the response says, such as "+
+		return fmt.Errorf("%s is a placeholder of the request, which does not tell yet what it costs: use what the response says, such as "+
 			"`charge {http.response.header.X-Tokens}`", c.From)
 	}
 	_, err := keytemplate.ParsePlaceholder(c.From, false)
@@ -146,7 +146,8 @@ func (c *Charge) Refunds() (*StatusSet, error) {
 	return statuses.compile("refund_on")
 }
 
-// ReserveCost returns the reservation as the cost of a request. auto means that it is foreseen.
+// ReserveCost returns the reservation as the cost of a request. auto reports that the reservation
+// is estimated instead.
 func (c *Charge) ReserveCost() (cost *Cost, auto bool, err error) {
 	words := strings.Fields(c.Reserve)
 	if len(words) == 0 || len(words) == 1 && words[0] == reserveAuto {
@@ -159,7 +160,7 @@ func (c *Charge) ReserveCost() (cost *Cost, auto bool, err error) {
 	return cost, false, nil
 }
 
-// Unit returns what a charge counts, "" if it is nil.
+// Unit returns the name of what c counts: "token" or "event". It returns "" if c is nil.
 func (c *Charge) Unit() string {
 	switch {
 	case c == nil:
@@ -182,8 +183,8 @@ func (c *Charge) String() string {
 	return text
 }
 
-// CheckCharge refuses a charge beside other settings of one place that say what a request costs,
-// and a highest charge that is out of bounds.
+// CheckCharge refuses a charge that is wrong, a charge beside a cost or statuses of the same zone
+// or endpoint, and a highest charge that is negative.
 func CheckCharge(charge *Charge, most int64, cost *Cost, counts Statuses) error {
 	switch {
 	case charge != nil && cost != nil:
@@ -208,12 +209,12 @@ func (z *Zone) Charges() bool {
 	return charges
 }
 
-// chargeLine is the subdirective with a charge.
+// chargeLine returns the subdirective with a charge.
 func chargeLine(c **Charge) subdirective.Line {
 	return subdirective.Value(chargeUsage, 1, subdirective.AnyNumber, c, parseCharge).InWords()
 }
 
-// chargeMaxLine is the subdirective with the highest charge.
+// chargeMaxLine returns the subdirective with the highest charge.
 func chargeMaxLine(most *int64) subdirective.Line {
 	return subdirective.Value("charge_max <n>", 1, 1, most, func(args []string) (int64, error) {
 		n, err := ParseEvents(args[0])

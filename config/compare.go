@@ -5,27 +5,28 @@ import (
 	"fmt"
 )
 
-// Comparison is what a zone would do with another limit or algorithm. The rest of the zone is the
-// same, so endpoints and tiers keep what they set themselves, except that an algorithm without
-// bursts leaves out theirs. Its counts are its own.
+// Comparison decides the requests of a zone once more, with another limit or algorithm and with
+// counts of its own. The rest of the zone stays the same: endpoints and tiers keep the limits and
+// algorithms that they set themselves, but without their bursts if the other algorithm has none.
 type Comparison struct {
-	// Compares requests of this fraction of keys, above 0 to 1, or percentage, such as `10%`. The same
-	// keys are meant on all nodes. Default: 1.
+	// Compares the requests of this fraction of keys, above 0 and up to 1, or percentage, such as
+	// `10%`. All nodes choose the same keys. Default: 1.
 	Keys *Fraction `json:"keys,omitempty"`
 
-	// Stands in place of the zone's limit. Default: the same.
+	// Replaces the zone's limit in the comparison. Default: the zone's limit.
 	Limit *Limit `json:"limit,omitempty"`
 
-	// Stands in place of the zone's algorithm. Default: the same.
+	// Replaces the zone's algorithm in the comparison. Default: the zone's algorithm.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 }
 
-// Check refuses a comparison with nothing, or with a limit that is wrong.
+// Check refuses a comparison that has neither a limit nor an algorithm, or in which the keys or the
+// limit are wrong.
 func (c *Comparison) Check() error {
 	if c.Limit == nil && c.Algorithm == nil {
 		return errors.New("there is nothing to compare with: use `limit`, `algorithm` or both")
 	}
-	if k := c.Keys; k != nil && !(*k > 0 && *k <= 1) { // nor NaN
+	if k := c.Keys; k != nil && !(*k > 0 && *k <= 1) { // NaN is refused, too
 		return fmt.Errorf("keys is %v: use a fraction above 0 and up to 1, such as 0.1 for 10%%", *k)
 	}
 	if c.Limit != nil {
@@ -34,8 +35,8 @@ func (c *Comparison) Check() error {
 	return nil
 }
 
-// ParseComparison parses a comparison whose parts are texts, "" if they are left out. It is nil if
-// that is with no keys.
+// ParseComparison parses a comparison from texts, which are "" if they are left out. It returns nil
+// if keys is 0%.
 func ParseComparison(keys, limit, algorithm string) (*Comparison, error) {
 	c := new(Comparison)
 	if keys != "" {

@@ -12,7 +12,8 @@ import (
 // maxConcurrent is the highest number of requests at once.
 const maxConcurrent = 1_000_000_000
 
-// CheckConcurrent refuses a number of requests at once that is out of bounds. 0 is none.
+// CheckConcurrent refuses a number of requests at once that is out of bounds. 0 stands for no such
+// limit.
 func CheckConcurrent(n int) error {
 	if n < 0 || n > maxConcurrent {
 		return fmt.Errorf("concurrent is %d: use 1 to %d, or the limit block to reject every request", n, maxConcurrent)
@@ -20,7 +21,7 @@ func CheckConcurrent(n int) error {
 	return nil
 }
 
-// concurrentLine is a subdirective with a number of requests at once.
+// concurrentLine returns a subdirective with a number of requests at once.
 func concurrentLine(n *int) subdirective.Line {
 	l := subdirective.Number("concurrent", 1, maxConcurrent, n)
 	parse := l.Parse
@@ -33,14 +34,15 @@ func concurrentLine(n *int) subdirective.Line {
 	return l
 }
 
-// The bounds of how long requests hold their places.
+// The bounds of max_hold and hold_after_cancel.
 const (
 	minHold        = time.Second
 	maxHold        = 30 * 24 * time.Hour
 	maxAfterCancel = time.Hour
 )
 
-// CheckHold refuses bounds of places that are out of range, or have no effect.
+// CheckHold refuses max_hold and hold_after_cancel if they are out of bounds, or have no effect
+// because the zone has no `concurrent`.
 func (z *Zone) CheckHold() error {
 	hold, after := time.Duration(z.MaxHold), time.Duration(z.HoldAfterCancel)
 	set := firstSet([]setting{{"max_hold", hold != 0}, {"hold_after_cancel", after != 0}})
@@ -61,7 +63,7 @@ func (z *Zone) CheckHold() error {
 func (z *Zone) limitsAtOnce() bool {
 	tiers := func(all map[string]*Tier) bool {
 		for _, t := range all {
-			if t == nil || t.Concurrent > 0 { // nil for that of the app, which may have it
+			if t == nil || t.Concurrent > 0 { // a nil tier is that of the app, which may have the setting
 				return true
 			}
 		}

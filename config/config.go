@@ -1,13 +1,13 @@
 // Package config is what operators write: the configuration of the rate_limit handler and of the
-// app of that name, as JSON and in the grammar of the Caddyfile. It checks what needs no more than
-// the text, and compiles nothing.
+// app of that name, as JSON and in the grammar of the Caddyfile. It checks what can be checked from
+// the text alone, and compiles nothing.
 //
 // Each file holds one idea:
 //
 //	config.go              the settings of the handler and of the app
-//	zone.go                those of a zone, of its tiers and of its endpoints
-//	cost.go, and others    what a subdirective of zones needs besides: the file has its name
-//	endpoint.go            what an endpoint needs a limit of its own for
+//	zone.go                the settings of a zone, of its tiers and of its endpoints
+//	cost.go, and others    a subdirective of zones, by which the file is named
+//	endpoint.go            which settings of an endpoint need a limit of its own
 //	limit.go               a limit, and the limit of a tier
 //	size.go                sizes of memory
 //	tiername.go            which tiers can stand side by side
@@ -19,20 +19,20 @@
 //	legacy.go              zones in the syntax of caddy-ratelimit
 //	definition.go          which zones are the same, and which are uses of another
 //	warnings.go            settings that have no effect, or a high price
-//	redis.go               where the counts are; breaker.go is when requests stop waiting for it
+//	redis.go               where the counts are; breaker.go, when requests stop waiting for Redis
 //	translated.go          prefixes of addresses that a translator writes
-//	rulestore.go           where rules are; decisionlog.go is where decisions are recorded
+//	rulestore.go           where rules are; decisionlog.go, where decisions are recorded
 //	settingerror.go        which setting of a zone is wrong
 //	json.go                texts in place of objects
 //	find.go                the settings in a whole configuration of Caddy
 //	caddyfile.go           the grammar of the directive. The rest of the grammar is in
 //	caddyfile_app.go       the global option
-//	caddyfile_redis.go     its redis and breaker; caddyfile_decisions.go, its decisions
+//	caddyfile_redis.go     redis and breaker in it; caddyfile_decisions.go, decisions in it
 //	caddyfile_zones.go     the zones of a block
 //	caddyfile_zone.go      a zone
-//	caddyfile_tier.go      its tiers
-//	caddyfile_endpoint.go  its endpoints
-//	caddyfile_limit.go     lines that several blocks have; importargs.go is about those of import
+//	caddyfile_tier.go      the tiers of a zone
+//	caddyfile_endpoint.go  the endpoints of a zone
+//	caddyfile_limit.go     lines that several blocks have; importargs.go, lost arguments of import
 //	remedies.go            words of other blocks and programs
 package config
 
@@ -48,12 +48,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Handler are the settings of a rate_limit handler.
+// Handler has the settings of a rate_limit handler.
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
-	// request takes from all zones that match it, or from none. An empty object uses the zone of that
-	// name among the app's `zones`. It may have `match`, `dry_run` and `compare`, which come in place
-	// of that zone's.
+	// request is counted in all zones that match it, or, if one of them rejects it, in none. An empty
+	// object uses the zone of that name in the app's `zones`. Such an object may set `match`,
+	// `dry_run` and `compare`, which replace those of the app's zone.
 	Zones Zones `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
@@ -64,7 +64,7 @@ type Handler struct {
 
 	// The headers of responses: `x` for X-RateLimit-Limit, -Remaining and -Reset, `draft` for
 	// RateLimit and RateLimit-Policy (IETF draft-ietf-httpapi-ratelimit-headers-11), `all` or `none`.
-	// With `none`, bodies of rejections tell nothing of the limits either. Default: `all`.
+	// With `none`, the bodies of rejections do not tell the limits either. Default: `all`.
 	Headers string `json:"headers,omitempty"`
 
 	// How requests are rejected, with 429, 403 or 400: `json` and `problem` (RFC 9457) write a body,
@@ -73,22 +73,23 @@ type Handler struct {
 	Reject string `json:"reject,omitempty"`
 
 	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`,
-	// a zone logs at most ten in a second, and as many that belong to no window: 403s, 400s, and by
-	// `block`.
-	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
+	// a zone logs at most ten rejections in a second, and at most ten more that belong to no window:
+	// those with 403 or 400, and those by `block`. Default: `first`, or `all` for zones in the syntax
+	// of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
-	// If true, the keys of rejected requests are logged, and not only a hash of them, and records of
-	// decisions have the keys, too. Default: false, because keys may be secrets.
+	// If true, logs of rejections and records of decisions have the keys of requests, and not only a
+	// hash of each key. Default: false, because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
-	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened
-	// at random, so that clients do not all return at once. Default: 0.
+	// Lengthens Retry-After at random by up to this fraction, 0 to 1, or percentage, such as `20%`, so
+	// that clients do not all return at once. Default: 0.
 	Jitter Fraction `json:"jitter,omitempty"`
 
 	// The longest wait that responses tell clients, in whole seconds, 1s to 3650d, such as `1h`. It
-	// bounds Retry-After and `retry_after_seconds`, after their jitter, and in RateLimit the t of zones
-	// that reject the request or have nothing left. It changes no decision. Default: the whole wait.
+	// bounds Retry-After and `retry_after_seconds`, including their jitter. In the header RateLimit,
+	// it bounds the parameter `t` of zones that reject the request or have nothing left. It changes no
+	// decision. Default: the whole wait.
 	MaxRetryAfter caddy.Duration `json:"max_retry_after,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
@@ -103,41 +104,41 @@ type Handler struct {
 	// If true, the metrics are not exposed, unless another rate_limit handler exposes them.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`
 
-	// The file and line of the Caddyfile that has the directive, which errors name. The Caddyfile
-	// adapter sets it.
+	// The file and line of the directive in the Caddyfile, for errors. The Caddyfile adapter sets it.
 	Place string `json:"place,omitempty"`
 }
 
-// App are the settings that all rate_limit handlers of a configuration share.
+// App has the settings that all rate_limit handlers of a configuration share.
 type App struct {
 	// Keeps counts in this Redis, so that all nodes of a fleet together admit what the limits allow.
-	// Default: counts are in the memory of this process, and each node admits that much.
+	// Default: each node keeps its counts in memory, and by itself admits what the limits allow.
 	Redis *Redis `json:"redis,omitempty"`
 
-	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one
-	// that has only `match`, `dry_run` and `compare`, at its name.
+	// Zones that all handlers can use. A handler uses a zone by an empty object under the zone's name,
+	// or by an object that has only `match`, `dry_run` and `compare`.
 	Zones Zones `json:"zones,omitempty"`
 
 	// Named limits that zones can use, such as `free` or `pro`.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
-	// The settings of zones and handlers that do not set them.
+	// Settings for zones and handlers that do not set them.
 	Defaults *Defaults `json:"defaults,omitempty"`
 
 	// The number of nodes that share the Redis, 1 to 10000. Only valid with `redis`. Default: the
 	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
-	// The prefixes by which a translator of your network writes IPv4 addresses of clients as IPv6
-	// (NAT64, SIIT-DC), such as `2001:db8:64::/96`. Such a client has its IPv4 address. Prefixes have
-	// 96 bits. `64:ff9b::/96`, which all networks share, is always one.
+	// The prefixes with which a translator in your network (NAT64, SIIT-DC) writes IPv4 addresses of
+	// clients as IPv6 addresses, such as `2001:db8:64::/96`. A client with such an address counts as
+	// its IPv4 address. Prefixes have 96 bits. `64:ff9b::/96`, which all networks share, is always one
+	// of them.
 	NAT64 []string `json:"nat64,omitempty"`
 
 	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
 	Breaker *Breaker `json:"breaker,omitempty"`
 
-	// Keeps the rules that operators make while traffic runs in this store. Default: the Redis of
-	// `redis`, or else Caddy's storage.
+	// The store of the rules, which operators change while traffic runs. Default: the Redis of
+	// `redis`, or Caddy's storage if there is no Redis.
 	Rules *RuleStore `json:"rules,omitempty"`
 
 	// Records decisions about requests in Caddy's log, or in PostgreSQL. Default: they are not
@@ -145,7 +146,7 @@ type App struct {
 	Decisions *DecisionLog `json:"decisions,omitempty"`
 }
 
-// Defaults are the settings of zones and handlers that do not set them.
+// Defaults has settings for zones and handlers that do not set them.
 type Defaults struct {
 	// Enforces limits with this algorithm. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
@@ -179,7 +180,8 @@ func (a *App) DefaultSettings() Defaults {
 	return *a.Defaults
 }
 
-// Check refuses settings of the handler itself that are wrong. Its zones are checked by themselves.
+// Check refuses wrong settings of the handler itself. It does not check the zones of the handler:
+// to compile a zone is to check it.
 func (h *Handler) Check() error {
 	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
 		return errors.New("rate_limit has nothing to do: use at least one zone, `allow` or `deny`")
@@ -194,17 +196,17 @@ func (h *Handler) Check() error {
 	return err
 }
 
-// maxRetryAfterRemedy is what to use as the longest wait that responses tell.
+// maxRetryAfterRemedy says what max_retry_after may be.
 const maxRetryAfterRemedy = "whole seconds with a unit, 1s to 3650d, such as 1h"
 
-// isMaxRetryAfter reports whether d may be the longest wait that responses tell. Retry-After has
-// seconds, and no wait is longer than the longest window.
+// isMaxRetryAfter reports whether d is a valid max_retry_after. Retry-After has whole seconds, and
+// no wait is longer than the longest window.
 func isMaxRetryAfter(d time.Duration) bool {
 	return d >= time.Second && d <= limiter.MaxWindow && d%time.Second == 0
 }
 
-// Check refuses shared settings that are wrong. Zones, Redis and the store of rules are checked by
-// themselves.
+// Check refuses wrong settings of the app itself. It does not check the zones, Redis and the store
+// of rules.
 func (a *App) Check() error {
 	if d := a.Defaults; d != nil {
 		_, algorithm := d.Algorithm.Compile()

@@ -11,8 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The package comment is a map of the files. Those of subdirectives of zones need no line in it, as they
-// have the names of their subdirectives.
+// The package comment is a map of the files. It need not have the files of subdirectives of zones,
+// because each of these has the name of its subdirective.
 func TestPackageCommentNamesEveryFile(t *testing.T) {
 	source, err := os.ReadFile("config.go")
 	if err != nil {

@@ -15,8 +15,9 @@ type Cost struct {
 	// A fixed number, from 1 to what the limit allows at once.
 	Events int64 `json:"events,omitempty"`
 
-	// Expands to the number, such as `{http.vars.cost}`. A value above what the limit allows at once
-	// counts as that much; one below 1 or that is not a number counts as 1.
+	// A placeholder that expands to the number, such as `{http.vars.cost}`. A value above what the
+	// limit allows at once counts as that much. A value below 1, or one that is not a number, counts
+	// as 1.
 	Placeholder string `json:"placeholder,omitempty"`
 
 	// Accepts a placeholder whose value clients control. Default: false.
@@ -41,8 +42,9 @@ func parseCost(args []string) (*Cost, error) {
 	return c, nil
 }
 
-// parseTrusted parses what may follow a placeholder that decides what a request may do: args are
-// the placeholder and the rest of the line.
+// parseTrusted parses the word `trusted`, which may follow the placeholder of a cost or a tier.
+// args are the placeholder and the rest of the line. Without the word, parseTrusted refuses a
+// placeholder that clients control.
 func parseTrusted(args []string, trusted *bool) error {
 	if *trusted = len(args) > 1; *trusted && args[1] != "trusted" {
 		return fmt.Errorf("unexpected %q after %s: use `trusted` or nothing", args[1], args[0])

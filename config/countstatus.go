@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Statuses are statuses of responses: each a status such as `401`, a class such as `5xx`, or one of
-// both with `!`, which leaves it out. Those that only leave out begin with all.
+// Statuses are statuses of responses. Each element is a status such as `401`, a class such as
+// `5xx`, or one of both after `!`, which leaves it out. If every element leaves something out, all
+// other statuses are meant.
 type Statuses []string
 
 const countStatusUsage = "count_status <status...>"
@@ -43,8 +44,8 @@ type StatusSet [maxStatus/64 + 1]uint64
 
 const minStatus, maxStatus = 200, 599
 
-// Has reports whether status is in the set. A response without a status, which is 0, is in every
-// set: nobody knows how it would have ended.
+// Has reports whether status is in the set. Status 0, that of a response without a status, is in
+// every set, because nobody knows how the response would have ended.
 func (s *StatusSet) Has(status int) bool {
 	return status == 0 || status <= maxStatus && s[status/64]>>(status%64)&1 != 0
 }
@@ -93,10 +94,10 @@ func (s *StatusSet) String() string {
 	return strings.Join(words, " ")
 }
 
-// Compile returns the set, nil if s is empty.
+// Compile returns the set of s, or nil if s is empty.
 func (s Statuses) Compile() (*StatusSet, error) { return s.compile("count_status") }
 
-// compile is Compile for a setting.
+// compile returns the set of s as Compile does. setting is the setting that errors name.
 func (s Statuses) compile(setting string) (*StatusSet, error) {
 	if len(s) == 0 {
 		return nil, nil
@@ -134,7 +135,8 @@ func (s Statuses) compile(setting string) (*StatusSet, error) {
 	return set, nil
 }
 
-// remedyOf says what is not to be used of a setting with all statuses, and exampleOf how to use it.
+// remedyOf says what to leave out in place of a setting with all statuses. exampleOf has an example
+// of each setting.
 var (
 	remedyOf  = map[string]string{"count_status": "count_status", "refund_on": "charge, as it would charge nothing"}
 	exampleOf = map[string]string{"count_status": "count_status 401 403", "refund_on": "refund_on 4xx 5xx"}

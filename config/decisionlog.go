@@ -9,27 +9,26 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// DecisionLog is what is recorded of the decisions about requests. Records never have a key, unless
-// the handler has `log_key`.
+// DecisionLog records decisions about requests. Records have the keys of requests only if the
+// handler has `log_key`.
 type DecisionLog struct {
-	// Where records go: `log` is Caddy's log, in which they are those of the logger
-	// `rate_limit.decisions`, and `postgres` a table of the PostgreSQL that has the rules. Default:
-	// the log, and also the table if the rules are in PostgreSQL.
+	// Where records go: `log` is the logger `rate_limit.decisions` in Caddy's log, and `postgres` is a
+	// table in the PostgreSQL that has the rules. Default: the log, and also the table if the rules
+	// are in PostgreSQL.
 	To []string `json:"to,omitempty"`
 
 	// Records this fraction, 0 to 1, or percentage, such as `1%`, of the decisions that let requests
 	// pass. Default: 0.01.
 	Admitted *Fraction `json:"admitted,omitempty"`
 
-	// Records this fraction, or percentage, of the others. The first rejection of each key and window
-	// is always recorded. Default: 1.
+	// Records this fraction, or percentage, of the other decisions. The first rejection of each key
+	// and window is always recorded. Default: 1.
 	Rejected *Fraction `json:"rejected,omitempty"`
 
-	// Removes records from the table that are older than this, at least one minute. Default: 7d.
+	// Keeps records in the table for this long, at least 1m. Default: 7d.
 	Keep caddy.Duration `json:"keep,omitempty"`
 
-	// The file and line of the Caddyfile that has the setting, which errors name. The Caddyfile
-	// adapter sets it.
+	// The file and line of the setting in the Caddyfile, for errors. The Caddyfile adapter sets it.
 	Place string `json:"place,omitempty"`
 }
 
@@ -44,7 +43,8 @@ const (
 	leastKeep   = time.Minute
 )
 
-// check refuses settings that are wrong or without effect. store has the rules; nil is the default store.
+// check refuses settings that are wrong or have no effect. store is the store of the rules; nil
+// stands for the default store.
 func (l *DecisionLog) check(store *RuleStore) error {
 	if l == nil {
 		return nil
@@ -69,14 +69,15 @@ func (l *DecisionLog) check(store *RuleStore) error {
 		return fmt.Errorf("keep is %v: use 1m or more, such as 7d", time.Duration(l.Keep))
 	}
 	for name, f := range map[string]*Fraction{"admitted": l.Admitted, "rejected": l.Rejected} {
-		if f != nil && !(*f >= 0 && *f <= 1) { // nor NaN
+		if f != nil && !(*f >= 0 && *f <= 1) { // NaN is refused, too
 			return fmt.Errorf("%s is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", name, *f)
 		}
 	}
 	return nil
 }
 
-// Sinks returns where records go. store has the rules; nil is the default store.
+// Sinks returns where records go. store is the store of the rules; nil stands for the default
+// store.
 func (l *DecisionLog) Sinks(store *RuleStore) []string {
 	switch {
 	case len(l.To) > 0:
@@ -87,7 +88,8 @@ func (l *DecisionLog) Sinks(store *RuleStore) []string {
 	return []string{DecisionsToLog}
 }
 
-// Shares returns the fraction of the decisions that let requests pass, and that of the others.
+// Shares returns the fractions of decisions that are recorded: admitted of those that let requests
+// pass, and rejected of the others.
 func (l *DecisionLog) Shares() (admitted, rejected float64) {
 	admitted, rejected = 0.01, 1
 	if l.Admitted != nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
-// IsUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that
+// IsUse reports whether z, a zone of a handler, defines nothing and so uses the app's zone of that
 // name.
 func (z *Zone) IsUse() bool {
 	return z == nil || z.Key == "" && z.Limit == nil && z.Definition() == "{}"
 }
 
-// DefinitionFor returns the definition of the zone name of a handler: use, or the zone of that name
-// in z if use defines nothing. The matchers, the dry run and the comparison of a use come in place
-// of those in the definition.
+// DefinitionFor returns the definition of use, a handler's zone of that name. It is use itself or,
+// if use defines nothing, the zone of that name in z. The matchers, the dry run and the comparison
+// of use then replace those of that zone.
 func (z Zones) DefinitionFor(name string, use *Zone) (*Zone, error) {
 	if !use.IsUse() {
 		return use, nil
@@ -45,13 +45,13 @@ func (z Zones) DefinitionFor(name string, use *Zone) (*Zone, error) {
 }
 
 // CanShareCounts reports whether two zones of one name may share their counts: their definitions
-// are equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
+// are equal, or both are in the syntax of caddy-ratelimit, which shares counts anyway.
 func (z *Zone) CanShareCounts(other *Zone) bool {
 	return z.Legacy() && other.Legacy() || z.Definition() == other.Definition()
 }
 
-// Definition returns a text that is equal for zones that differ only in the requests they match and
-// reject, in what they compare, and in their places.
+// Definition returns a text that is equal for zones that differ only in their matchers, dry runs,
+// comparisons and places.
 func (z *Zone) Definition() string {
 	c := *z
 	c.MatcherSetsRaw, c.DryRun, c.Compare, c.Place = nil, 0, nil, ""
@@ -59,9 +59,9 @@ func (z *Zone) Definition() string {
 	return string(text)
 }
 
-// FleetDefinition returns the settings of a zone to compare with those of other nodes: their texts by
-// the names that they have in JSON. Nodes may also differ in how closely they keep to the limits.
-// Defaults and the app's tiers are resolved.
+// FleetDefinition returns the settings of a zone in which nodes must agree: their texts by the
+// names that they have in JSON. Nodes may differ in `mode` and `on_outage`, and in what Definition
+// leaves out. The default algorithm and the limits of the app's tiers are filled in.
 func (a *App) FleetDefinition(z *Zone) map[string]string {
 	c := *z
 	c.Enforcement = Enforcement{}
@@ -86,7 +86,8 @@ func (a *App) FleetDefinition(z *Zone) map[string]string {
 	return settings
 }
 
-// limitsOf returns the limits of tiers, or of shared where those have none.
+// limitsOf returns tiers with nothing but their limits and numbers of requests at once. A tier
+// without a limit has the limit of the tier in shared.
 func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
 	limits := make(map[string]*Tier)
 	for name, t := range tiers {
@@ -97,7 +98,7 @@ func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
 	return limits
 }
 
-// SameAs reports whether two zones are written alike, wherever they stand.
+// SameAs reports whether two zones have the same settings, apart from their places.
 func (z *Zone) SameAs(other *Zone) bool {
 	if z == nil || other == nil {
 		return z == other

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// CheckOwnLimit refuses settings of e that need a limit of its own, and an endpoint that has neither
-// a limit nor a cost nor statuses that count nor a number of requests at once nor a wait. Without a
-// limit, the requests of e are charged to the count of the zone, which has one algorithm and one enforcement.
+// CheckOwnLimit refuses settings of e that need a limit of its own if e has none. The requests of e
+// are then charged to the count of the zone, which has one algorithm and one enforcement.
+// CheckOwnLimit also refuses an endpoint that changes nothing.
 func (e *Endpoint) CheckOwnLimit() error {
 	if e.Limit != nil {
 		return nil

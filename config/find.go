@@ -14,7 +14,8 @@ type Found struct {
 	Around []any // the matchers of the routes around it, as decoded JSON, the outermost first
 }
 
-// Find returns the settings of the app and of all handlers in a configuration of Caddy, which is JSON.
+// Find returns the settings of the app and of all handlers in a configuration of Caddy, which is
+// JSON.
 func Find(text []byte) (app *App, handlers []Found, err error) {
 	var whole struct {
 		Apps struct {
@@ -34,7 +35,8 @@ func Find(text []byte) (app *App, handlers []Found, err error) {
 	return app, handlers, err
 }
 
-// findHandlers appends the handlers in a value, in a fixed order. around are the matchers around it.
+// findHandlers appends the handlers in a value to found, in a fixed order. around are the matchers
+// of the routes around the value.
 func findHandlers(found []Found, in any, around []any) (_ []Found, err error) {
 	switch v := in.(type) {
 	case []any:

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Fraction is a part of a whole, 0 to 1. It may also be a percentage, such as "1%".
+// A Fraction is a part of a whole, 0 to 1. In JSON it may be a percentage, such as "1%".
 type Fraction float64
 
-// UnmarshalJSON accepts a percentage.
+// UnmarshalJSON accepts a number, or a percentage as a text.
 func (f *Fraction) UnmarshalJSON(data []byte) (err error) {
 	fraction := (*float64)(f)
 	if isText(data) {
@@ -35,7 +35,8 @@ func parsePercent(s string) (float64, error) {
 	return f, nil
 }
 
-// percentLike returns a percentage that a text without % stands for, or else other.
+// percentLike returns the percentage that a text without % probably means, or other if it can mean
+// none.
 func percentLike(text, other string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	if err == nil && strings.Contains(text, ".") && f <= 1 {

@@ -10,18 +10,19 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// Caddy drops the arguments of import that a snippet does not use, without a word: of
-// `import lim 60/1m burst 20`, {args[0]} has no burst. Only the text of the Caddyfile still shows
-// them, so checkImport reads that, if it is a file.
+// Caddy silently drops arguments of import that a snippet does not use: with `import lim 60/1m
+// burst 20`, a snippet that uses {args[0]} alone has no burst. Only the text of the Caddyfile still
+// has the dropped arguments, so checkImport reads the Caddyfile, if that is a file.
 
-// importedBy matches where an import of a place stands, at the end of an error.
+// importedBy matches the end of an error of Caddy: the file and the line of the import that a place
+// comes from, and the name of the snippet.
 var importedBy = regexp.MustCompile(`import chain \['([^']*):(\d+) \(import ?([^')]*)\)'\]$`)
 
-// argument matches the number of an argument in an imported text, and those that have several.
+// argument matches a placeholder of one argument, or of several, in an imported text.
 var argument = regexp.MustCompile(`\{args(?:\.(\d+)|\[(\d*:?\d*)\])\}`)
 
-// checkImport returns an error if place is imported with arguments that nothing uses. sources has the
-// tokens of files that were read.
+// checkImport returns an error if place is imported with arguments that nothing uses. sources has
+// the tokens of files that were read.
 func checkImport(place *caddyfile.Dispenser, sources map[string][]caddyfile.Token) error {
 	by := importedBy.FindStringSubmatch(place.Err("").Error())
 	if by == nil {
@@ -37,7 +38,7 @@ func checkImport(place *caddyfile.Dispenser, sources map[string][]caddyfile.Toke
 		`together, such as import %s "60/1m burst 20", or {args[:]} in what is imported`, len(args), used, strings.Join(args[used:], " "), snippet)
 }
 
-// tokensOf returns the tokens of a file, none if it cannot be read.
+// tokensOf returns the tokens of a file. It returns none if the file cannot be read.
 func tokensOf(file string, sources map[string][]caddyfile.Token) []caddyfile.Token {
 	if tokens, known := sources[file]; known {
 		return tokens
@@ -49,7 +50,8 @@ func tokensOf(file string, sources map[string][]caddyfile.Token) []caddyfile.Tok
 	return sources[file]
 }
 
-// importArguments returns the arguments of the import on a line, of a snippet if that has a name.
+// importArguments returns the arguments of the import on a line. snippet is the name of the snippet
+// that is imported, or "" for a file.
 func importArguments(tokens []caddyfile.Token, line int, snippet string) (args []string) {
 	start := slices.IndexFunc(tokens, func(t caddyfile.Token) bool { return t.Line == line && t.Text == "import" })
 	if start < 0 || start+1 == len(tokens) || snippet != "" && tokens[start+1].Text != snippet {
@@ -64,7 +66,7 @@ func importArguments(tokens []caddyfile.Token, line int, snippet string) (args [
 	return args
 }
 
-// imported returns the tokens of a snippet, or all if it has no name.
+// imported returns the tokens of a snippet, or all tokens if snippet is "".
 func imported(tokens []caddyfile.Token, snippet string) []caddyfile.Token {
 	if snippet == "" {
 		return tokens
@@ -88,7 +90,7 @@ func imported(tokens []caddyfile.Token, snippet string) []caddyfile.Token {
 	return nil
 }
 
-// usedArguments returns how many arguments tokens use, -1 if that is not known.
+// usedArguments returns how many arguments tokens use. It returns -1 if the number is not known.
 func usedArguments(tokens []caddyfile.Token) (used int) {
 	if len(tokens) == 0 {
 		return -1
@@ -97,7 +99,7 @@ func usedArguments(tokens []caddyfile.Token) (used int) {
 		for _, m := range argument.FindAllStringSubmatch(t.Text, -1) {
 			n, err := strconv.Atoi(m[1] + m[2])
 			if err != nil {
-				return -1 // several
+				return -1 // a range of arguments
 			}
 			used = max(used, n+1)
 		}

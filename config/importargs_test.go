@@ -9,8 +9,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// zonesOfImport parses the zones of a Caddyfile with these snippets and this site. tokens of the site's
-// only directive are parsed.
+// zonesOfImport parses the zones in the only directive of a Caddyfile, which has snippets and one
+// site.
 func zonesOfImport(t *testing.T, text string) (Zones, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "Caddyfile")

@@ -12,10 +12,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
-// The JSON configuration accepts what is one line of a Caddyfile as that text, too. Each setting is
-// always written in one way, so that two spellings of it are equal: limits as texts, which take a
-// fraction of the memory in the copy of the configuration that Caddy keeps, all others as objects and
-// numbers.
+// In the JSON configuration, a text may stand in place of an object: the arguments that a
+// subdirective has in a Caddyfile. A setting is always marshalled in one form, so that two
+// spellings of it are equal. Limits are marshalled as texts, because objects would take several
+// times the memory in the copy of the configuration that Caddy keeps. Other settings are marshalled
+// as objects and numbers.
 
 // Zones are zones by name.
 type Zones map[string]*Zone
@@ -25,10 +26,11 @@ func decode(data []byte, v any) error {
 	return spelling.Bound(strictjson.UnmarshalWith(fieldRemedy, data, v))
 }
 
-// fieldRemedy returns what to do instead of an unknown field, "" if that is to use the nearest.
+// fieldRemedy returns what to use instead of an unknown field, or "" if the nearest known field is
+// to be suggested.
 func fieldRemedy(field string, known []string) string {
 	switch {
-	case field == "max_overshoot": // of earlier versions
+	case field == "max_overshoot": // a setting of earlier versions
 		return remedies["block zone"][field]
 	case field == "limit" && slices.Contains(known, "events"):
 		return `use a rate such as "1000/1m" in place of the object, which is a limit itself, or "events" and "window"`
@@ -41,13 +43,13 @@ func fieldRemedy(field string, known []string) string {
 	return ""
 }
 
-// UnmarshalJSON has errors name the place and the remedy.
+// UnmarshalJSON decodes JSON. Its errors name the place and the remedy.
 func (h *Handler) UnmarshalJSON(data []byte) error {
 	type fields Handler // without this method
 	return decode(data, (*fields)(h))
 }
 
-// UnmarshalJSON has errors name the place and the remedy.
+// UnmarshalJSON decodes JSON. Its errors name the place and the remedy.
 func (a *App) UnmarshalJSON(data []byte) error {
 	type fields App // without this method
 	return decode(data, (*fields)(a))
@@ -74,7 +76,7 @@ func (t *Tier) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes a rate, such as "100/1m burst 20", unless l is none.
+// MarshalJSON writes a rate, such as "100/1m burst 20", or an object if no rate describes all of l.
 func (l Limit) MarshalJSON() ([]byte, error) {
 	if text, isRate := l.text(); isRate {
 		return json.Marshal(text)
@@ -82,7 +84,7 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(limitFields(l))
 }
 
-// MarshalJSON writes a rate in place of a tier that has nothing else.
+// MarshalJSON writes a tier that has only a limit as a rate.
 func (t Tier) MarshalJSON() ([]byte, error) {
 	if t == (Tier{Limit: t.Limit}) && t.Limited() {
 		return json.Marshal(t.Limit)
@@ -90,7 +92,7 @@ func (t Tier) MarshalJSON() ([]byte, error) {
 	return json.Marshal(tierFields{limitFields(t.Limit), t.Enforcement, t.Concurrent})
 }
 
-// text returns l as a rate, and reports false if that does not say all of it.
+// text returns l as a rate. isRate reports whether the rate describes all of l.
 func (l *Limit) text() (rate string, isRate bool) {
 	if l.Check() != nil {
 		return "", false
@@ -130,7 +132,7 @@ func (a *Algorithm) UnmarshalJSON(data []byte) error {
 		`%s is not an algorithm: use its name, such as "token_bucket" or "sliding_window 10"`)
 }
 
-// UnmarshalJSON accepts a number, and a placeholder with `trusted` or without.
+// UnmarshalJSON accepts a number, and a placeholder, which `trusted` may follow.
 func (c *Cost) UnmarshalJSON(data []byte) error {
 	text := string(data)
 	switch {

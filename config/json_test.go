@@ -67,7 +67,7 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
-// What JSON has in the wrong form is refused, with the form to use.
+// A setting in the wrong form is refused, with the form to use.
 func TestTextFormsRefuse(t *testing.T) {
 	for _, tc := range []struct{ zone, want string }{
 		{`{"limit":100}`, `rate_limits.z.limit: 100 is not a limit: use a rate such as "100/1m"`},

@@ -5,8 +5,9 @@ import "fmt"
 // Legacy reports whether z is in the syntax of caddy-ratelimit.
 func (z *Zone) Legacy() bool { return z.Window != 0 || z.MaxEvents != 0 }
 
-// FromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding
-// window log that counts requests without a key together, by whole IPv6 addresses.
+// FromLegacy translates a zone in the syntax of caddy-ratelimit into the syntax of this package, as
+// a sliding window log. What else differs in that plugin, such as how it makes keys, is left to
+// package zone.
 func FromLegacy(z *Zone) (*Zone, error) {
 	switch {
 	case z.Limit != nil:

@@ -23,7 +23,7 @@ type Limit struct {
 	// Admits this many events at once after a pause. Only for `token_bucket`. Default: `events`.
 	Burst int64 `json:"burst,omitempty"`
 
-	// Does not limit.
+	// Admits every request.
 	Unlimited bool `json:"unlimited,omitempty"`
 
 	// Rejects every request.
@@ -35,11 +35,11 @@ type Tier struct {
 	Limit
 	Enforcement
 
-	// Admits this many requests of each key at once. Default: that of the zone or the endpoint.
+	// Admits this many requests of each key at once. Default: the number of the endpoint or the zone.
 	Concurrent int `json:"concurrent,omitempty"`
 }
 
-// Check refuses a limit that is none, or that is out of bounds.
+// Check refuses a limit that sets nothing or too much, or that is out of bounds.
 func (l *Limit) Check() error {
 	counted := l.Events != 0 || l.Burst != 0 || l.Window != 0 && !l.Block
 	switch {
@@ -78,7 +78,7 @@ func validateWindow(w time.Duration, text string) error {
 	return nil
 }
 
-// Compile returns a limit that is neither unlimited nor block.
+// Compile returns l for package limiter. l must be neither unlimited nor block.
 func (l *Limit) Compile() limiter.Limit {
 	return limiter.Limit{Events: l.Events, Window: time.Duration(l.Window), Burst: l.Burst}
 }
@@ -98,7 +98,8 @@ func (l *Limit) String() string {
 	return s
 }
 
-// formatWindow returns w, in whole microseconds, in the largest unit that divides it.
+// formatWindow returns w, which is a whole number of microseconds, in the largest unit that divides
+// it.
 func formatWindow(w time.Duration) string {
 	for _, u := range []struct {
 		size time.Duration
@@ -128,7 +129,7 @@ func (l *Limit) LowerThan(other *Limit) bool {
 // Limited reports whether t has a limit.
 func (t *Tier) Limited() bool { return t != nil && t.Limit != (Limit{}) }
 
-// OwnLimit returns the limit of t, nil if it has none.
+// OwnLimit returns the limit of t, or nil if t has none.
 func (t *Tier) OwnLimit() *Limit {
 	if !t.Limited() {
 		return nil
@@ -136,8 +137,8 @@ func (t *Tier) OwnLimit() *Limit {
 	return &t.Limit
 }
 
-// WithLimitOf returns a tier of a zone. One without a limit takes all that it does not set from
-// shared, the app's tier of the same name. Either may be nil.
+// WithLimitOf returns t, a tier of a zone. If t has no limit, it takes all settings that it does
+// not have from shared, the app's tier of the same name. Both may be nil.
 func (t *Tier) WithLimitOf(shared *Tier) *Tier {
 	if t == nil || shared == nil || t.Limited() {
 		return cmp.Or(t, shared)

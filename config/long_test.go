@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestLongRates has long texts in place of a rate, as anybody can send them who may change rules.
-// They are refused in milliseconds, where a loop over all their beginnings takes minutes.
+// TestLongRates has long texts in place of a rate. Anybody who may change rules can send them. They
+// are refused in milliseconds. A loop over all their beginnings would take minutes.
 func TestLongRates(t *testing.T) {
 	for _, words := range []string{"5 ", "5xx ", "unlimited ", "$A ", "100/1m ", "{env.A} ", "per "} {
 		start := time.Now()

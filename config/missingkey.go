@@ -13,7 +13,8 @@ const (
 	OnMissingShared = "shared"
 )
 
-// cutTemplate returns the template in a text and the words of the rate that follows it, if one does.
+// cutTemplate returns the template at the start of a text and, if a rate follows it, the words of
+// the rate.
 func cutTemplate(text string) []string {
 	words := strings.Fields(text)
 	for i := 1; i < len(words); i++ {
@@ -24,8 +25,9 @@ func cutTemplate(text string) []string {
 	return []string{text}
 }
 
-// CheckOnMissingKey refuses texts that are neither a word of on_missing_key nor a template: they
-// would be one key, whose count all clients without a key share. limit is that of such requests.
+// CheckOnMissingKey refuses a text that is neither a word of on_missing_key nor a template. Such a
+// text would be one key, whose count all clients without a key share. limit is the limit of
+// requests without a key.
 func CheckOnMissingKey(text string, limit *Limit) error {
 	words := strings.Fields(strings.ReplaceAll(text, "}", "} ")) // {client_ip}10/1m has a rate too
 	rate := slices.IndexFunc(words, func(word string) bool {

@@ -101,7 +101,8 @@ func ParseEvents(s string) (int64, error) {
 	return n, nil
 }
 
-// parseWindow parses a duration within the bounds of a limiter.Limit. A unit alone is one of it.
+// parseWindow parses a duration within the bounds of a limiter.Limit. A unit alone, such as m,
+// stands for 1m.
 func parseWindow(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, errors.New("the window is missing: use a duration, such as 1m")
@@ -118,8 +119,8 @@ func parseWindow(s string) (time.Duration, error) {
 	return w, validateWindow(w, s)
 }
 
-// rateMistake returns the error of a rate that is spelled as in other programs, or nil. args are
-// what stands in its place.
+// rateMistake returns an error that says how to spell args, if they are a rate as other programs
+// spell it. Otherwise it returns nil.
 func rateMistake(args []string) error {
 	text := strings.Join(args, " ")
 	if m := environment.FindStringSubmatch(text); m != nil {
@@ -127,7 +128,7 @@ func rateMistake(args []string) error {
 			text, m[1]+m[2])
 	}
 	if strings.Contains(args[0], "{") {
-		return fmt.Errorf("%q has a placeholder, which rates have not: use `tier` for limits that differ between keys", text)
+		return fmt.Errorf("%q has a placeholder, and a rate cannot have one: use `tier` for limits that differ between keys", text)
 	}
 	if word := spelling.Nearest(args[0], []string{"unlimited", "block"}); word != "" {
 		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
@@ -150,7 +151,7 @@ func rateMistake(args []string) error {
 // minutes" has 7.
 const mostRateWords = 8
 
-// environment matches what stands for a variable of the environment in other places.
+// environment matches a variable of the environment, as other settings and programs spell it.
 var environment = regexp.MustCompile(`\{env\.(\w+)\}|^\$\{?(\w+)\}?`)
 
 // afterRate returns what to use instead of a word after the rate of limit.

@@ -22,8 +22,8 @@ type Redis struct {
 	// (`sentinel`), or nodes of a `cluster`. Default: `standalone`.
 	Mode string `json:"mode,omitempty"`
 
-	// Connects to these addresses, as host:port. `standalone` has exactly one. The others learn the
-	// rest of the addresses from those that are up. Required.
+	// Connects to these addresses, as host:port. `standalone` has exactly one. The addresses of a
+	// `sentinel` or `cluster` may be incomplete: the servers at them tell the others. Required.
 	Addresses []string `json:"addresses,omitempty"`
 
 	// Logs in as this ACL user. Default: the user `default` of Redis.
@@ -45,19 +45,18 @@ type Redis struct {
 	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
 	KeyPrefix string `json:"key_prefix,omitempty"`
 
-	// Waits at most this long for Redis to answer a call that is written, and before that to write it:
-	// 1ms to 10s. Default: 50ms.
+	// Waits at most this long until a call to Redis is written, and at most as long again for the
+	// answer: 1ms to 10s. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
-	// Keeps this many connections to each primary open, 1 to 1000. Up to 16 are opened while
+	// Keeps this many connections to each primary open, 1 to 1000. More are opened, up to 16, while
 	// replies take so long that requests would wait for a connection. Default: 2.
 	PoolSize int `json:"pool_size,omitempty"`
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.
 	TLS *RedisTLS `json:"tls,omitempty"`
 
-	// The file and line of the Caddyfile that has these settings, which errors name. The Caddyfile
-	// adapter sets it.
+	// The file and line of these settings in the Caddyfile, for errors. The Caddyfile adapter sets it.
 	Place string `json:"place,omitempty"`
 }
 
@@ -75,7 +74,7 @@ type RedisTLS struct {
 	InsecureSkipVerify bool `json:"insecure_skip_verify,omitempty"`
 }
 
-// The bounds of the time that a request may wait for Redis. Below the least, no Redis answers.
+// The bounds of Redis.Timeout. Within less than the least, no Redis answers.
 const (
 	minRedisTimeout = time.Millisecond
 	maxRedisTimeout = 10 * time.Second
@@ -94,8 +93,8 @@ const (
 	RedisCluster    = "cluster"
 )
 
-// Resolve returns a copy of c with placeholders replaced and defaults set. It refuses what is
-// wrong.
+// Resolve returns a copy of c with placeholders replaced and defaults set. It returns an error if a
+// setting is wrong.
 func (c *Redis) Resolve() (*Redis, error) {
 	r, err := c.replaced()
 	if err != nil {
@@ -159,8 +158,9 @@ func replaceGlobal(s string, secret bool) (string, error) {
 	return replaced, nil
 }
 
-// Check returns the first setting that is wrong, by its name in the Caddyfile, and the error. It
-// leaves out what contains a placeholder, unless placeholders are resolved.
+// check returns the name that the first wrong setting has in the Caddyfile, and an error about it.
+// Unless placeholders are resolved, it does not check addresses and prefixes that contain a
+// placeholder.
 func (c *Redis) check(resolved bool) (setting string, err error) {
 	if err := CheckWord("redis", c.Mode); err != nil {
 		return "mode", err
@@ -207,7 +207,8 @@ func (c *Redis) check(resolved bool) (setting string, err error) {
 	return "", nil
 }
 
-// checkRedisAddress does not repeat an address that may contain a password.
+// checkRedisAddress refuses a text that is not host:port. Its error does not repeat an address that
+// may contain a password.
 func checkRedisAddress(address string) error {
 	if strings.Contains(address, "://") || strings.Contains(address, "@") {
 		return fmt.Errorf("an address is not a URL: use host:port, and `username`, `password` and `tls` beside it")

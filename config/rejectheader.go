@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 )
 
-// refusedHeaders are the headers that rejections cannot be given, in canonical form, and why, with
-// what to use instead. Rejections have some of them anyway. The others belong to the connection and
-// to the body, which Caddy writes.
+// refusedHeaders has the headers that reject_header cannot set, in canonical form, with the reason
+// and what to use instead. Rejections have some of these headers anyway. The others are about the
+// connection and the body, which Caddy writes.
 var refusedHeaders = func() map[string]string {
 	refused := map[string]string{
 		"Retry-After":  "rate_limit writes it: use `max_retry_after` or `jitter` in rate_limit itself",
@@ -33,7 +33,7 @@ var refusedHeaders = func() map[string]string {
 	return refused
 }()
 
-// CheckRejectHeader refuses a header that rejections cannot be given.
+// CheckRejectHeader refuses a header that reject_header cannot set.
 func CheckRejectHeader(name, value string) error {
 	const first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	switch plain := strings.TrimRight(strings.TrimLeft(name, "+-?>"), ":"); {
@@ -60,7 +60,8 @@ func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
 const rejectHeaderUsage = "reject_header <name> <value>"
 
-// rejectHeaderLine is a subdirective with a header of rejections. Repeated names have several values.
+// rejectHeaderLine returns a subdirective with a header of rejections. A name that is repeated has
+// several values.
 func rejectHeaderLine(headers *map[string][]string) subdirective.Line {
 	l := subdirective.Line{Usage: rejectHeaderUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true}
 	l.Parse = func(args []string) error {

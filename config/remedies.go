@@ -8,7 +8,7 @@ import (
 //go:embed remedies.txt
 var remediesText string
 
-// remedies are what to use instead of words that other blocks and other programs have, by section
+// remedies says what to use instead of a word that belongs to another block or program, by section
 // and word. remedies.txt explains its sections.
 var remedies = parseRemedies(remediesText)
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// RuleStore is where rules live that operators make while traffic runs: a text, such as `storage`
-// or `postgres postgres://db.example.com/rules`, or an object. All nodes with the same store have
-// the same rules.
+// RuleStore is where the rules are, which operators change while traffic runs: a text, such as
+// `storage` or `postgres postgres://db.example.com/rules`, or an object. All nodes with the same
+// store have the same rules.
 type RuleStore struct {
 	// The kind of store: `storage` is Caddy's storage, `redis` the Redis that has the counts, and
 	// `postgres` a PostgreSQL. Required.
@@ -17,8 +17,7 @@ type RuleStore struct {
 	// The URL of the PostgreSQL. It may contain global placeholders, such as `{env.PGPASSWORD}`.
 	URL string `json:"url,omitempty"`
 
-	// The file and line of the Caddyfile that has the setting, which errors name. The Caddyfile
-	// adapter sets it.
+	// The file and line of the setting in the Caddyfile, for errors. The Caddyfile adapter sets it.
 	Place string `json:"place,omitempty"`
 }
 
@@ -32,8 +31,8 @@ const (
 // exampleDatabase is a URL of PostgreSQL for errors.
 const exampleDatabase = "postgres://user:{env.PGPASSWORD}@db.example.com/rules"
 
-// Check refuses stores that do not exist, or that lack something. hasRedis says that counts are in
-// Redis.
+// Check refuses an unknown store, and one that lacks its URL or its Redis. hasRedis reports whether
+// counts are in Redis.
 func (s *RuleStore) Check(hasRedis bool) error {
 	if s == nil {
 		return nil

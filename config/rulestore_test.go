@@ -10,7 +10,7 @@ func TestRuleStoreCheck(t *testing.T) {
 	for _, tc := range []struct {
 		store    RuleStore
 		hasRedis bool
-		want     string // "": it is right
+		want     string // "" if the store is right
 	}{
 		{RuleStore{Name: "storage"}, false, ""},
 		{RuleStore{Name: "redis"}, true, ""},

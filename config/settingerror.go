@@ -1,8 +1,9 @@
 package config
 
-// A SettingError is what is wrong with a part of a zone. Parsers of Caddyfiles name its line.
+// A SettingError says what is wrong with a setting or an endpoint of a zone. Parsers of Caddyfiles
+// report it at the line of that part.
 type SettingError struct {
-	Setting  string // its subdirective, unless it is an endpoint
+	Setting  string // the subdirective that is wrong, unless an endpoint is
 	Endpoint int    // the number of the endpoint, from 1
 	Err      error
 }
@@ -10,10 +11,10 @@ type SettingError struct {
 // Error implements error.
 func (e *SettingError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns e.Err.
 func (e *SettingError) Unwrap() error { return e.Err }
 
-// ErrorIn returns err as what is wrong with a setting, nil if it is nil.
+// ErrorIn returns err as a SettingError about a setting. It returns nil if err is nil.
 func ErrorIn(setting string, err error) error {
 	if err == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/subdirective"
 )
 
-// A Size is a number of bytes. It may also be a text with a unit, such as "256MB".
+// A Size is a number of bytes. In JSON it may be a text with a unit, such as "256MB".
 type Size uint64
 
 // sizeUnits are the units of a size. As in Caddy, kB is 1000 bytes and KiB is 1024.
@@ -19,7 +19,7 @@ var sizeUnits = []struct {
 	bytes float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}}
 
-// leastSize is the least memory of a zone: some thousand keys.
+// leastSize is the least memory of a zone. It has room for some thousand keys.
 const leastSize = 1e6
 
 // parseSize parses a size.
@@ -37,7 +37,7 @@ func parseSize(text string) (Size, error) {
 	return 0, fmt.Errorf("max_memory is %q: use a size with its unit, 1MB or more, such as 256MB", text)
 }
 
-// UnmarshalJSON accepts a text.
+// UnmarshalJSON accepts a number of bytes, or a text with a unit.
 func (s *Size) UnmarshalJSON(data []byte) (err error) {
 	if isText(data) {
 		*s, err = parseSize(textOf(data))
@@ -49,7 +49,7 @@ func (s *Size) UnmarshalJSON(data []byte) (err error) {
 	return nil
 }
 
-// String returns s with the largest unit of which it has at least one.
+// String returns s in the largest unit that is not larger than s.
 func (s Size) String() string {
 	for _, unit := range []string{"GB", "MB", "kB"} {
 		for _, u := range sizeUnits {

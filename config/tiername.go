@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CheckTierNames refuses tiers whose names differ only in case: what sets the tier of a request may
-// mean either of them.
+// CheckTierNames refuses tiers whose names differ only in case, because the application that sets
+// the tier of a request may mean either of them.
 func CheckTierNames(tiers map[string]*Tier) error {
 	seen := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(tiers)) {

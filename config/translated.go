@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 )
 
-// Translated returns the prefixes of NAT64.
+// Translated returns the prefixes of the setting nat64.
 func (a *App) Translated() (prefixes ipset.Translated, err error) {
 	for _, text := range a.NAT64 {
 		if prefixes, err = prefixes.Append(text); err != nil {

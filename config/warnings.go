@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// manyLogged is how many events of a log are probably more than was meant for each key.
+	// manyLogged is the number of events above which a sliding window log probably takes more memory
+	// for each key than its author meant.
 	manyLogged = 10_000
 
-	// manySubwindows is the same of sub-windows.
+	// manySubwindows is the same for the sub-windows of a sliding window.
 	manySubwindows = 100
 )
 
-// Warnings returns what is probably a mistake in a zone of an app, because it has no effect or a high
-// price.
+// Warnings returns what is probably a mistake in z, a zone of a, because it has no effect or takes
+// much memory.
 func (z *Zone) Warnings(a *App) (warnings []error) {
 	add := func(warning error) {
 		if warning != nil && !slices.ContainsFunc(warnings, func(other error) bool { return other.Error() == warning.Error() }) {
@@ -55,7 +56,7 @@ func (z *Zone) Warnings(a *App) (warnings []error) {
 	return warnings
 }
 
-// Warnings returns what of the settings for all zones has no effect.
+// Warnings returns which settings for all zones have no effect.
 func (a *App) Warnings() (warnings []error) {
 	if a.Redis != nil {
 		return nil
@@ -71,7 +72,8 @@ func (a *App) Warnings() (warnings []error) {
 	return warnings
 }
 
-// warning returns why e has no effect where counts are in memory, nil if it is empty or the default.
+// warning returns why e has no effect where counts are in memory. It returns nil if e is empty or
+// has only the default mode.
 func (e Enforcement) warning() error {
 	switch {
 	case e.Mode == modeStrict:
@@ -84,7 +86,7 @@ func (e Enforcement) warning() error {
 	return nil
 }
 
-// memoryWarning returns what a limit takes for each key, if that is much.
+// memoryWarning returns how much memory a limit takes for each key, if that is much.
 func memoryWarning(a *Algorithm, l *Limit) error {
 	if a == nil || l == nil || l.Unlimited || l.Block {
 		return nil
@@ -111,8 +113,9 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// prefixWarning returns why a prefix of addresses has probably no effect. What writes on_missing_key
-// may mean it for requests without a key.
+// prefixWarning returns why ipv4_prefix or ipv6_prefix has probably no effect. It returns nil if
+// the zone sets on_missing_key to an address, because the prefix may be meant for requests without
+// a key.
 func (z *Zone) prefixWarning() error {
 	name := "ipv6_prefix"
 	if z.IPv6Prefix == nil {
@@ -125,8 +128,9 @@ func (z *Zone) prefixWarning() error {
 		"`on_missing_key {client_ip}` if it is meant for requests without a key", name, z.Key)
 }
 
-// mayHaveAddress reports whether a template may expand to an address. Only headers, cookies, query
-// parameters and what authentication sets are told by their names.
+// mayHaveAddress reports whether a template may expand to an address. It judges headers, cookies,
+// query parameters and what authentication sets by their names. Any other placeholder may be an
+// address.
 func mayHaveAddress(template string) bool {
 	for i, part := range strings.Split(template, "{") {
 		if i == 0 {

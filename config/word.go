@@ -27,11 +27,11 @@ const (
 // missing.
 const AmbiguousMissing = "missing"
 
-// OriginalPath is the value of on_path with which endpoints and matchers read the path as the client
-// has sent it.
+// OriginalPath is the value of on_path with which endpoints and matchers read the path as the
+// client has sent it.
 const OriginalPath = "original"
 
-// words are the values of the settings that have few. A setting that is left out has a default.
+// words has the values of each setting that accepts only a few words.
 var words = map[string][]string{
 	"algorithm":        limiter.KindNames(),
 	"decisions":        {DecisionsToLog, DecisionsToPostgres},
@@ -45,7 +45,7 @@ var words = map[string][]string{
 	"the store":        {RulesInStorage, RulesInRedis, RulesInPostgres},
 }
 
-// CheckWord refuses a value that is none of the words of its setting. "" is the default.
+// CheckWord refuses a value that is none of the words of its setting. "" stands for the default.
 func CheckWord(setting, value string) error {
 	if value == "" || slices.Contains(words[setting], value) {
 		return nil
@@ -58,7 +58,7 @@ func unknownWord(setting, value string) error {
 	return spelling.UnknownWord(setting, value, words[setting], remedies["setting "+setting])
 }
 
-// wordLine is a subdirective with one of the words of a setting.
+// wordLine returns a subdirective with one of the words of a setting.
 func wordLine(setting string, word *string) subdirective.Line {
 	usage := setting + " " + strings.Join(words[setting], " | ")
 	return subdirective.Word(usage, func(value string) error { return CheckWord(setting, value) }, word)

@@ -2,12 +2,13 @@ package rules
 
 import "github.com/fleetlimit/fleetlimit/internal/key/ipset"
 
-// Canonical returns an entry with its key as requests have it, or with the only text of its address
-// or prefix. It returns the entry itself if that is so already.
+// Canonical returns an entry with its key in the form in which requests have it, or with its
+// address or prefix in canonical form. It returns the entry itself if the entry has that form
+// already.
 func Canonical[E ListEntry](entry E, schema Schema) E { return entry.canonical(schema).(E) }
 
-// normalize makes the entries that old does not have canonical, so that there is one text for what is
-// one count.
+// normalize makes the entries that old does not have canonical, so that entries about one count
+// have the same text.
 func (d *Document) normalize(old *Document, schema Schema) {
 	normalize(d.Overrides, old.Overrides, schema)
 	normalize(d.Tiers, old.Tiers, schema)

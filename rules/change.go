@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
-// members are the members of a document as JSON. Each function copies one of them.
+// members are the members of a document as JSON. Each function copies one member.
 var members = map[string]func(to, from *Document){
 	"zones":     func(to, from *Document) { to.Zones = from.Zones },
 	"overrides": func(to, from *Document) { to.Overrides = from.Overrides },
@@ -39,8 +39,8 @@ func Merge(document *Document, patch any) (*Document, error) {
 	return merged, nil
 }
 
-// Accept checks a document that somebody has made of old, and completes it: it has one text for each
-// key, says who has made its new entries, and has nothing that is over at now. The error is an
+// Accept checks d, a document that somebody has made of old, and completes it: it makes new entries
+// canonical, notes who has made them, and removes what has expired at now. The error is an
 // [*InvalidError] if the document has mistakes.
 func Accept(d, old *Document, schema Schema, author string, now time.Time) error {
 	if err := d.CheckObjects(); err != nil {
@@ -55,7 +55,7 @@ func Accept(d, old *Document, schema Schema, author string, now time.Time) error
 	return nil
 }
 
-// dropExpired removes what is over at now, which counts as absent already.
+// dropExpired removes what has expired at now. Expired entries have no effect already.
 func (d *Document) dropExpired(now time.Time) {
 	d.Overrides = withoutExpired(d.Overrides, now)
 	d.Tiers = withoutExpired(d.Tiers, now)
@@ -69,9 +69,9 @@ func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
 	return slices.DeleteFunc(entries, func(e E) bool { return e.Common().Expired(now) })
 }
 
-// sign says in the entries that old does not have who made them and when, and gives those an ID
-// that have none. It says who has started or changed the emergency. Entries that d shares with old
-// stay as they are.
+// sign notes who made the entries that old does not have, and when, and gives an ID to those that
+// have none. It notes who has started or changed the emergency. Entries that d shares with old stay
+// as they are.
 func (d *Document) sign(old *Document, author string, now time.Time) {
 	sign(d.Overrides, old.Overrides, author, now)
 	sign(d.Tiers, old.Tiers, author, now)
@@ -106,8 +106,8 @@ func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 	}
 }
 
-// Other returns an entry of a list, which is in force at now and has another ID, about the same as
-// e. It returns nil if there is none.
+// Other returns an entry in force at now that is about the same as e, but has another ID. It
+// returns nil if there is none.
 func Other[E ListEntry](entries []E, e E, schema Schema, now time.Time) (other E) {
 	about := Canonical(e, schema).subjectOf()
 	for _, o := range entries {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Copy is a store that keeps what another one has.
+// A Copy is a store that keeps the versions of another store.
 type Copy interface {
 	VersionStore
 
@@ -18,13 +18,14 @@ const (
 	// copyHeadStart is how long the store may take for its first answer before the copy is in force.
 	copyHeadStart = 200 * time.Millisecond
 
-	// copyTimeout is how long it may take to bring the copy up to date.
+	// copyTimeout is how long an update of the copy may take.
 	copyTimeout = 5 * time.Minute
 
-	// copyRetry is the pause after that has failed.
+	// copyRetry is the pause after an update of the copy that has failed.
 	copyRetry = time.Minute
 
-	// mostCopied is how many versions are copied: stores that have a copy keep no more.
+	// mostCopied is the highest number of versions that are copied. Stores that have a copy keep no
+	// more.
 	mostCopied = 200
 )
 
@@ -42,8 +43,8 @@ func (w *Watcher) startFromCopy() {
 	}
 }
 
-// useCopy puts the newest version of the copy in force, unless there is one or the store has
-// answered.
+// useCopy puts the newest version of the copy in force, unless a version is in force already or the
+// store has answered.
 func (w *Watcher) useCopy(ctx context.Context) {
 	if w.options.Copy == nil {
 		return
@@ -63,7 +64,7 @@ func (w *Watcher) useCopy(ctx context.Context) {
 }
 
 // keepCopy brings the copy up to date after each version, until Close. A store that has lost its
-// history gets that back first.
+// history gets the history back first.
 func (w *Watcher) keepCopy() {
 	var retry <-chan time.Time
 	for failing := false; ; {
@@ -118,13 +119,14 @@ func (w *Watcher) exchangeWithCopy() error {
 	return err
 }
 
-// continues reports whether v may have come after an older version, or is the same.
+// continues reports whether v is the version older, or may have been written after it.
 func (v *Version) continues(older *Version) bool {
 	return older.Number == 0 || v.equals(older) || v.Lineage == older.Lineage && v.Number > older.Number
 }
 
-// copyVersions gives to the versions that from has and to lacks, the newest first, so that the
-// newest one is in force at once. It returns how many these are. Another node may do the same.
+// copyVersions writes the versions that from has and to lacks to to. The newest version comes
+// first, so that it is in force at once. copyVersions returns how many versions it has written.
+// Another node may do the same meanwhile.
 func copyVersions(ctx context.Context, to, from VersionStore) (n int, err error) {
 	newest, err := to.Latest(ctx)
 	if err != nil {
@@ -149,7 +151,7 @@ func copyVersions(ctx context.Context, to, from VersionStore) (n int, err error)
 		}
 		complete, err := from.Version(ctx, v.Number)
 		if errors.Is(err, ErrNotFound) {
-			return n, nil // it is too old since
+			return n, nil // it has become too old meanwhile
 		}
 		if err == nil {
 			err = to.Write(ctx, complete, after)

@@ -28,7 +28,7 @@ func wantVersions(t *testing.T, what string, s *fakeStore, want []*Version) {
 	})
 }
 
-// An empty store gets back all that the copy of the first node has that starts.
+// An empty store gets back all versions in the copy of the node that starts first.
 func TestEmptyStoreIsRefilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := numbered("a", 1, 9)
@@ -171,7 +171,8 @@ func TestLineage(t *testing.T) {
 	})
 }
 
-// What stands below the lineage of the newest version is not copied: it is of other rules.
+// Older versions of another lineage than the newest version are not copied, because they are
+// versions of other rules.
 func TestCopyHasOneLineage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mixed := append(numbered("old", 1, 3), numbered("new", 4, 6)...)

@@ -11,14 +11,14 @@ import (
 
 // A Difference is a value that two documents do not have in common.
 type Difference struct {
-	// Path is where the value is, such as zones.user.limit. Entries of lists stand there with their
-	// ID: overrides.7c2a.limit.
+	// Path is where the value is, such as zones.user.limit. Entries of lists are named by their ID:
+	// overrides.7c2a.limit.
 	Path string `json:"path"`
-	From any    `json:"from"` // nil if it was not there
-	To   any    `json:"to"`   // nil if it is not there any more
+	From any    `json:"from"` // nil if the value was added
+	To   any    `json:"to"`   // nil if the value was removed
 }
 
-// Diff returns what to has in place of what from has, sorted by path.
+// Diff returns the differences between two documents, sorted by path.
 func Diff(from, to *Document) []Difference {
 	d := differ{list: []Difference{}}
 	for _, name := range bothNames(from.Zones, to.Zones) {

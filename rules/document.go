@@ -1,9 +1,9 @@
 // Package rules is the model of what operators change while traffic runs: limits of zones,
 // overrides of keys, assignments of keys to tiers, access lists and emergency mode.
 //
-// All of it is one [Document]. Each change makes a new [Version] of it, which a [VersionStore] keeps. A
-// document holds texts as the Caddyfile spells them, such as "100/1m burst 20". The package knows
-// nothing of how limits are enforced.
+// All of it is one [Document]. Each change makes a new [Version] of it, which a [VersionStore]
+// keeps. A document holds texts as the Caddyfile spells them, such as "100/1m burst 20". The
+// package knows nothing of how limits are enforced.
 package rules
 
 import (
@@ -29,12 +29,12 @@ type Document struct {
 	// Access admits or forbids keys and addresses.
 	Access []*AccessEntry `json:"access,omitempty"`
 
-	// Emergency limits each client address on all nodes. Nil: emergency mode is off.
+	// Emergency limits each client address on all nodes. It is nil if emergency mode is off.
 	Emergency *Emergency `json:"emergency,omitempty"`
 }
 
-// Unmarshal decodes what a store has, if that is within the bounds of what may be written. So it
-// takes no more memory than that, whoever has written it.
+// Unmarshal decodes a text from a store if the text is within the bounds of what may be written. So
+// the result takes no more memory than that, whoever has written the text.
 func Unmarshal(text []byte, v any) error {
 	if err := strictjson.CheckBounds(text); err != nil {
 		return err
@@ -42,8 +42,8 @@ func Unmarshal(text []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// Clone returns a copy of d, which shares the zones, the entries and the emergency of d: a change
-// replaces them. The copy of nil is an empty document.
+// Clone returns a copy of d, which shares the zones, the entries and the emergency of d. To change
+// one of these, replace it. The copy of nil is an empty document.
 func (d *Document) Clone() *Document {
 	if d == nil {
 		return new(Document)
@@ -62,7 +62,8 @@ func (d *Document) Entries() int {
 	return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access)
 }
 
-// A ZoneChange replaces limits of a zone of the configuration. What is empty stays as configured.
+// A ZoneChange replaces limits of a zone of the configuration. Where a field is empty, the
+// configuration stays in force.
 type ZoneChange struct {
 	// Limit of keys without a tier.
 	Limit string `json:"limit,omitempty"`
@@ -78,17 +79,19 @@ type ZoneChange struct {
 	// run of the configuration.
 	DryRun string `json:"dry_run,omitempty"`
 
-	// Compare comes in place of the whole comparison of the configuration. Nil: that stays.
+	// Compare replaces the whole comparison of the configuration. If it is nil, that comparison stays
+	// in force.
 	Compare *Comparison `json:"compare,omitempty"`
 }
 
-// A Comparison has what a zone decides requests with a second time, to count how often that would
-// make a difference.
+// A Comparison is a limit and an algorithm by which a zone decides requests a second time, to count
+// how often the two decisions differ.
 type Comparison struct {
-	// Keys is the percentage of keys, such as "10%". Empty: all. "0%" ends the comparison.
+	// Keys is the percentage of keys, such as "10%". If it is empty, all keys are compared. "0%" ends
+	// the comparison.
 	Keys string `json:"keys,omitempty"`
 
-	Limit     string `json:"limit,omitempty"`     // in place of that of the zone
+	Limit     string `json:"limit,omitempty"`     // in place of the limit of the zone
 	Algorithm string `json:"algorithm,omitempty"` // such as "sliding_window 6"
 }
 
@@ -98,18 +101,18 @@ type Endpoint struct {
 	Tiers map[string]string `json:"tiers,omitempty"`
 }
 
-// A Key is whose count an entry is about, in one zone. Text is what the key template of the zone
-// expands to, and what logs show with log_key. Missing says that the key is one that on_missing_key
-// made.
+// A Key names a key of a zone, whose count an entry is about. Text is what the key template of the
+// zone expands to, and what logs show with log_key. Missing says that on_missing_key has made the
+// key.
 type Key struct {
 	Zone string `json:"zone"`
-	// Exactly one of Text and Base64 is set. Base64 is for keys that are not valid UTF-8.
+	// At most one of Text and Base64 is set. Base64 is for keys that are not valid UTF-8.
 	Text    string `json:"key,omitempty"`
 	Base64  string `json:"key_base64,omitempty"`
 	Missing bool   `json:"missing,omitempty"`
 }
 
-// An Entry is what entries of lists have in common.
+// An Entry has what the entries of all lists have in common.
 type Entry struct {
 	// ID is unique among the entries of a document.
 	ID        string     `json:"id"`
@@ -119,13 +122,14 @@ type Entry struct {
 	CreatedBy string     `json:"created_by,omitempty"`
 }
 
-// An Override changes the limits of a key. At most one of Limit and Multiplier is set. Concurrent may
-// be set beside or in place of them.
+// An Override changes the limits of a key. At most one of Limit and Multiplier is set. Concurrent
+// may be set beside or in place of them.
 type Override struct {
 	Entry
 	Key
 
-	// Endpoint is the only endpoint that the override is for. Empty: all of the zone.
+	// Endpoint is the only endpoint that the override is for. If it is empty, the override is for the
+	// whole zone.
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// Limit replaces the limit of the key, such as "5000/1m".
@@ -147,8 +151,8 @@ type TierAssignment struct {
 
 // The values of AccessEntry.Action.
 const (
-	Allow = "allow" // past the zone, or past all limits
-	Deny  = "deny"  // 403
+	Allow = "allow" // requests pass the zone, or all limits
+	Deny  = "deny"  // requests get 403
 )
 
 // An AccessEntry admits or forbids either a key of a zone, or the client addresses of a prefix.
@@ -156,7 +160,7 @@ type AccessEntry struct {
 	Entry
 	Action string `json:"action"`
 
-	// Address is an address or a prefix, such as "192.0.2.0/24". Then there is no key.
+	// Address is an address or a prefix, such as "192.0.2.0/24". If it is set, there is no key.
 	Address string `json:"address,omitempty"`
 	*Key
 }

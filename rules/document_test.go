@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestClone replaces all that a copy has, which the original does not notice.
+// TestClone replaces all members of a copy. The original must not change.
 func TestClone(t *testing.T) {
 	const text = `{"zones":{"user":{"limit":"5/s"}},"overrides":[{"id":"1","zone":"user","key":"a","multiplier":2}],
 		"tiers":[{"id":"t","zone":"user","key":"a","tier":"pro"}],"access":[{"id":"x","action":"deny","address":"192.0.2.1"}],

@@ -11,13 +11,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
-// Expired reports whether e is over at now. Then it counts as absent.
+// Expired reports whether e has expired at now. An expired entry has no effect.
 func (e *Entry) Expired(now time.Time) bool { return expired(e.ExpiresAt, now) }
 
-// Expired reports whether e is over at now. A nil e never began.
+// Expired reports whether e has expired at now. It returns true if e is nil.
 func (e *Emergency) Expired(now time.Time) bool { return e == nil || expired(e.ExpiresAt, now) }
 
-// expired reports whether at has passed at now. nil is never.
+// expired reports whether at has passed at now. A nil at never passes.
 func expired(at *time.Time, now time.Time) bool { return at != nil && !now.Before(*at) }
 
 // Bytes returns the text of k.
@@ -41,7 +41,7 @@ type subject struct {
 	missing                      bool
 }
 
-// subject returns k at an endpoint. It is equal for equal keys.
+// subject returns the subject of an entry about k at an endpoint. Equal keys have equal subjects.
 func (k Key) subject(endpoint string) subject {
 	text := k.Text
 	if k.Base64 != "" {
@@ -61,13 +61,13 @@ type ListEntry interface {
 	// Common returns what all entries have.
 	Common() *Entry
 
-	// OfKey returns the key that the entry is about, nil if it is about an address.
+	// OfKey returns the key that the entry is about. It returns nil if the entry is about an address.
 	OfKey() *Key
 
-	// about returns what the entry is about. No two entries of a list are about the same.
+	// subjectOf returns what the entry is about. No two entries of a list are about the same.
 	subjectOf() subject
 
-	// canonical returns the entry as Canonical does, with its own type.
+	// canonical returns what Canonical returns, which is an entry of the same type.
 	canonical(schema Schema) any
 
 	check(v *validator, path string)
@@ -120,7 +120,7 @@ func (o *Override) check(v *validator, path string) {
 	}
 }
 
-// override returns an error unless o, which is of zone, has an effect.
+// override returns an error unless zone can have the limits that o makes.
 func (v *validator) override(zone *knownZone, o *Override) error {
 	if zone.override == nil {
 		zone.override = v.schema.Overrides(o.Zone, v.document.Zones[o.Zone])
@@ -152,8 +152,8 @@ func (a *AccessEntry) check(v *validator, path string) {
 	}
 }
 
-// key checks a key. It returns its zone, nil if there is none, and whether all requests of that
-// have the key.
+// key checks a key. It returns the zone of the key, or nil if there is no such zone. shared reports
+// that all requests of the zone have the key.
 func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
 	if zone = v.findZone(path+".zone", k.Zone); zone == nil {
 		return nil, false
@@ -169,13 +169,13 @@ func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
 	return zone, shared && err == nil
 }
 
-// validateList checks the entries of a list that differ from those of old, and that no other entry
-// is like one of them.
+// validateList checks the entries of a list that differ from those of old. It also checks that none
+// of these has the ID or the subject of another entry.
 func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 	changes := Splices(old, entries)
 	before := removed(old, changes)
 	differs := make(map[int]bool)
-	ids, subjects := make(map[string]int), make(map[subject]int) // the last place of those that differ
+	ids, subjects := make(map[string]int), make(map[subject]int) // index of the last entry seen with an ID or a subject of an entry that differs, or -1
 	for _, i := range inserted(changes) {
 		if e := entries[i]; !same(before[e.Common().ID], e) {
 			differs[i], ids[e.Common().ID], subjects[Canonical(e, v.schema).subjectOf()] = true, -1, -1

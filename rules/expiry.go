@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ExpiryAuthor is the author of versions from which a node has removed what was over.
+// ExpiryAuthor is the author of versions from which a node has removed what had expired.
 const ExpiryAuthor = "expiry"
 
 const (
-	// expirySpread is how long after an expiry the version is written at most. Of all nodes the
-	// quickest writes it.
+	// expirySpread is the longest time between an expiry and the version about it. Each node waits for
+	// a random part of that time, and the first one writes the version.
 	expirySpread = 2 * time.Second
 
 	// expiryPause is the least time between two such versions: many entries that expire one after
@@ -21,8 +21,9 @@ const (
 
 var errNothingExpired = errors.New("rules: nothing has expired")
 
-// recordExpiries writes a version when entries or the emergency are over, so that the history says
-// so. They have no effect from the instant at which they expire, whoever writes when.
+// recordExpiries writes a version when entries or the emergency have expired, so that the history
+// shows it. They have no effect from the instant at which they expire, even if the version comes
+// later.
 func (w *Watcher) recordExpiries() {
 	pause := time.Duration(0) // after a failure
 	for {
@@ -51,7 +52,7 @@ func (w *Watcher) recordExpiries() {
 	}
 }
 
-// nextExpiry returns when the next version is due that recordExpiries writes.
+// nextExpiry returns the instant at which the next version of recordExpiries is due.
 func (w *Watcher) nextExpiry() (at time.Time, found bool) {
 	v := w.Latest()
 	at, found = v.Document.earliestExpiry()
@@ -61,7 +62,7 @@ func (w *Watcher) nextExpiry() (at time.Time, found bool) {
 	return at, found
 }
 
-// earliestExpiry returns when the first of the entries and the emergency is over.
+// earliestExpiry returns the earliest instant at which an entry or the emergency expires.
 func (d *Document) earliestExpiry() (earliest time.Time, found bool) {
 	consider := func(at *time.Time) {
 		if at != nil && (!found || at.Before(earliest)) {

@@ -48,7 +48,7 @@ func TestExpiryIsAVersion(t *testing.T) {
 	})
 }
 
-// Entries that expire one after the other are in few versions.
+// Entries that expire one after the other are removed by few versions.
 func TestExpiriesAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(fakeStore)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Until rules were read once, from the store or its copy, the first failure is reported, and none of
-// the next.
+// Until rules were read once, from the store or its copy, the first failure is reported, and later
+// ones are not.
 func TestUnreadRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kept   Copy

@@ -183,7 +183,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// transitions collects those of a watcher, without the first call.
+// transitions collects the transitions of a watcher, without the first one.
 func transitions(w *Watcher) *[]Transition {
 	all := new([]Transition)
 	w.Subscribe(func(t Transition) { *all = append(*all, t) })

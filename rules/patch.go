@@ -5,9 +5,10 @@ import (
 	"maps"
 )
 
-// A Patch leads from one document to another. It is small when they share most of what they have.
+// A Patch changes one document into another. The patch between documents that share most entries is
+// small.
 type Patch struct {
-	Zones     map[string]*ZoneChange    `json:"zones,omitempty"` // nil if it is removed
+	Zones     map[string]*ZoneChange    `json:"zones,omitempty"` // a removed zone is nil
 	Overrides []Splice[*Override]       `json:"overrides,omitempty"`
 	Tiers     []Splice[*TierAssignment] `json:"tiers,omitempty"`
 	Access    []Splice[*AccessEntry]    `json:"access,omitempty"`
@@ -19,7 +20,8 @@ type EmergencyPatch struct {
 	To *Emergency `json:"to"` // nil if it ends
 }
 
-// NewPatch returns what leads from one document to another. What they share stays as it is.
+// NewPatch returns the patch that changes from into to. It has only zones and entries that the two
+// do not share.
 func NewPatch(from, to *Document) *Patch {
 	p := &Patch{
 		Zones:     make(map[string]*ZoneChange),
@@ -43,7 +45,7 @@ func NewPatch(from, to *Document) *Patch {
 	return p
 }
 
-// Parts returns the parts of a document that p replaces, and those that come in their place.
+// Parts returns the parts of the document from that p replaces, and the parts that replace them.
 func (p *Patch) Parts(from *Document) (before, after *Document) {
 	before, after = &Document{Zones: maps.Clone(from.Zones)}, &Document{Zones: maps.Clone(p.Zones)}
 	maps.DeleteFunc(before.Zones, func(name string, _ *ZoneChange) bool { _, is := p.Zones[name]; return !is })
@@ -62,7 +64,7 @@ func (p *Patch) Entries() int {
 	return len(p.Zones) + len(inserted(p.Overrides)) + len(inserted(p.Tiers)) + len(inserted(p.Access))
 }
 
-// Apply returns d with the patch. It shares with d what the patch is not about.
+// Apply returns d after the patch. The result shares with d what the patch does not change.
 func (p *Patch) Apply(d *Document) (*Document, error) {
 	changed := &Document{Zones: d.Zones, Emergency: d.Emergency}
 	if len(p.Zones) > 0 {

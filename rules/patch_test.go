@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPatch changes documents at random. A patch, as JSON, leads from one to the next, and shares
-// what has not changed.
+// TestPatch changes documents at random. A patch, as JSON, changes one document into the next. The
+// two share what has not changed.
 func TestPatch(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	id := 0
@@ -66,7 +66,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchOfMembers has a document that loses and gains one of each.
+// TestPatchOfMembers has a document that loses and gains one member of each kind.
 func TestPatchOfMembers(t *testing.T) {
 	from := parseDocument(t, `{"zones":{"user":{"limit":"5/s"},"gone":{"limit":"1/s"},"same":{"limit":"1/s"}},
 		"tiers":[{"id":"t","zone":"user","key":"a","tier":"pro"}],"access":[{"id":"x","action":"deny","address":"192.0.2.1"}],

@@ -9,7 +9,7 @@ const (
 	// mostRecent is how many changes a watcher remembers.
 	mostRecent = 200
 
-	// largestRecent is how many entries such a change has at most.
+	// largestRecent is the highest number of entries and zones in a change that a watcher remembers.
 	largestRecent = 1000
 )
 
@@ -19,14 +19,15 @@ type recentChange struct {
 	before, after *Document
 }
 
-// recentChanges are those of the versions that came into force on this node, so that its timelines need
-// not read them from the store: with many entries, a document is large. The zero value has none.
+// recentChanges has the changes of versions that came into force on this node. So its timelines
+// need not read these versions from the store, where a document with many entries is large. The
+// zero value has no changes.
 type recentChanges struct {
 	mu       sync.Mutex
 	byNumber map[int64]*recentChange
 }
 
-// note remembers what leads from one version to the next.
+// note remembers the change between two versions, if no version is between them.
 func (r *recentChanges) note(from, to *Version) {
 	if to.Number != from.Number+1 || from.Number > 0 && to.Lineage != from.Lineage {
 		return
@@ -47,7 +48,7 @@ func (r *recentChanges) note(from, to *Version) {
 	}
 }
 
-// changeOf returns the change of a version, nil if it is not remembered.
+// changeOf returns the change of a version, or nil if it is not remembered.
 func (r *recentChanges) changeOf(v *Version) *recentChange {
 	r.mu.Lock()
 	defer r.mu.Unlock()

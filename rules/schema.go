@@ -16,10 +16,10 @@ type Schema interface {
 	// are "" outside of endpoints and tiers. The zone, the endpoint and the tier exist.
 	Limit(zone, endpoint, tier, text string) error
 
-	// Overrides returns a function that returns an error unless an override has an effect: its limit,
-	// or its multiplier of the limits that it changes, is one that the zone can have. The zone and the
-	// endpoint exist, and changes, which may be nil, are the limits of the document for the zone. The
-	// function remembers its results, so overrides that differ only in their keys are quick.
+	// Overrides returns a function that checks overrides in a zone. The function returns an error
+	// unless the zone can have the limit of the override, or the limits that its multiplier results
+	// in. The zone and the endpoint exist. changes are what the document changes in the zone, or nil.
+	// The function remembers its results, so it is quick for overrides that differ only in their keys.
 	Overrides(zone string, changes *ZoneChange) func(*Override) error
 
 	// EmergencyLimit returns an error unless text is a limit for each client address.
@@ -28,14 +28,14 @@ type Schema interface {
 	// DryRun returns an error unless text is a percentage of keys, such as "10%".
 	DryRun(text string) error
 
-	// Compare returns an error unless a zone, which exists, can be compared so.
+	// Compare returns an error unless a zone, which exists, can have the comparison with.
 	Compare(zone string, with *Comparison) error
 
 	// Key returns an error unless requests can have the key, whose zone exists. shared reports that
-	// all requests of the zone have it. Only such a key may be without a text.
+	// all requests of the zone have the key. Only a shared key may have no text.
 	Key(key Key) (shared bool, err error)
 
-	// Canonical returns the key as requests have it, whose count a key is about. A key that no request
-	// has stays as it is.
+	// Canonical returns a key in the form in which requests have it. It returns a key that no request
+	// can have unchanged.
 	Canonical(key Key) Key
 }

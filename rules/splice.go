@@ -7,16 +7,16 @@ import (
 
 // A Splice replaces entries of a list by others.
 type Splice[E any] struct {
-	At     int `json:"at"` // the place of the first replaced one in the list as it was
+	At     int `json:"at"` // index of the first replaced entry, in the list before any change
 	Remove int `json:"remove,omitempty"`
 	Insert []E `json:"insert,omitempty"`
 }
 
-// Splices returns what leads from one list to another, by place. It compares entries by their
-// addresses, as documents of one history share what has not changed. One that has moved is
-// replaced.
+// Splices returns the splices that change from into to, in the order of their places. It compares
+// entries by their addresses, because documents of one history share entries that have not changed.
+// An entry that has moved is replaced.
 func Splices[E comparable](from, to []E) (all []Splice[E]) {
-	before := 0 // how many are the same at the begin, and after it, at the end
+	before := 0 // how many entries at the beginning are the same
 	for before < min(len(from), len(to)) && from[before] == to[before] {
 		before++
 	}
@@ -30,7 +30,7 @@ func Splices[E comparable](from, to []E) (all []Splice[E]) {
 			places[e] = i
 		}
 	}
-	next, first := 0, 0 // of from and to, not yet in a splice
+	next, first := 0, 0 // indexes in from and to of the first entries that are not handled yet
 	splice := func(until, inserted int) {
 		if until > next || inserted > first {
 			all = append(all, Splice[E]{before + next, until - next, to[first:inserted:inserted]})
@@ -48,7 +48,8 @@ func Splices[E comparable](from, to []E) (all []Splice[E]) {
 
 var errNoSuchPlace = errors.New("rules: a change of a list does not fit it")
 
-// spliced returns a list with changes. The empty list is nil. The error says which list it is.
+// spliced returns a list after changes. It returns nil if the list is empty then. name is the name
+// of the list in errors.
 func spliced[E any](name string, list []E, changes []Splice[E]) ([]E, error) {
 	if len(changes) == 0 {
 		return list, nil
@@ -86,7 +87,7 @@ func removed[E ListEntry](list []E, changes []Splice[E]) map[string]E {
 	return byID(gone)
 }
 
-// inserted returns the places of the entries that changes insert, in the list as it is then.
+// inserted returns the places of the entries that changes insert, in the list after the changes.
 func inserted[E any](changes []Splice[E]) (places []int) {
 	shift := 0
 	for _, s := range changes {
@@ -98,7 +99,7 @@ func inserted[E any](changes []Splice[E]) (places []int) {
 	return places
 }
 
-// share puts entries of old in place of equal ones of list.
+// share replaces entries of list by equal entries of old.
 func share[E ListEntry](list, old []E) {
 	changes := Splices(old, list)
 	before := removed(old, changes)
@@ -109,8 +110,8 @@ func share[E ListEntry](list, old []E) {
 	}
 }
 
-// Share puts zones, entries and the emergency of old in place of those of d that are equal, so that
-// what has not changed has the same address.
+// Share replaces zones, entries and the emergency of d by equal ones of old, so that what has not
+// changed has the same address.
 func (d *Document) Share(old *Document) {
 	for name, z := range d.Zones {
 		if known, found := old.Zones[name]; found && same(known, z) {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// What a summary has at most.
+// The bounds of a summary.
 const (
 	summaryChanges = 5
 	summaryValue   = 120 // bytes of a value
 )
 
-// summarize returns a line that says what has changed, at the instant now. It names the first
-// changes: the history has all of them.
+// summarize returns a line about changes that were made at the instant now. The line names only the
+// first changes. The history has all of them.
 func summarize(changes []Difference, now time.Time) string {
 	texts := make([]string, min(len(changes), summaryChanges))
 	for i, d := range changes[:len(texts)] {

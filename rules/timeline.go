@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// A Timeline is what versions did to a subject, the newest first.
+// A Timeline lists what versions did to a subject, the newest first.
 type Timeline struct {
 	Touches []Touch
 
-	// Oldest is the oldest version that was looked at, 0 if there are none. Older ones are not kept, or
-	// were left out.
+	// Oldest is the number of the oldest version that was looked at, or 0 if there was none. Older
+	// versions are not kept, or were left out.
 	Oldest int64
-	More   bool // some were left out
+	More   bool // some versions were left out
 }
 
-// Timeline looks at up to most versions, from the one in force back, for as long as ctx lasts. What
-// has expired and is still in the document is in the timeline already. Its error is that of the store.
+// Timeline returns what versions did to s. It looks at up to most versions, from the one in force
+// back, until ctx ends. The timeline also has the expiries that no version has recorded yet. The
+// error is that of the store.
 func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timeline, err error) {
 	latest := w.Latest()
 	t.Touches = s.expired(latest, time.Now())
@@ -54,10 +55,11 @@ func (w *Watcher) Timeline(ctx context.Context, s *Subject, most int) (t Timelin
 type timelineReader struct {
 	watcher  *Watcher
 	subject  *Subject
-	document *Document // of the next version, or one that says the same of the subject; nil if it is not read yet
+	document *Document // that of the version that is read next, or one that says the same of the subject; nil if it is not read yet
 }
 
-// read returns what the next version did. It reads documents only if it has to.
+// read returns what v did. Calls go from the newest version to older ones. read reads documents
+// from the store only if it has to.
 func (r *timelineReader) read(ctx context.Context, v *Version) ([]Touch, error) {
 	if c := r.watcher.recent.changeOf(v); c != nil {
 		r.document = nil
@@ -82,11 +84,11 @@ func (r *timelineReader) read(ctx context.Context, v *Version) ([]Touch, error) 
 	return r.subject.touches(v, before.Document, after), nil
 }
 
-// mayBeIn reports whether a version with a summary may have changed anything of s. Summaries name the
-// first changes alone, and no keys.
+// mayBeIn reports whether a version with a summary may have changed anything of s. Summaries name
+// the first changes alone, and no keys.
 func (s *Subject) mayBeIn(summary string) bool {
 	if summary == "" {
-		return false // it has actions, or nothing
+		return false // the version has only actions, or nothing
 	}
 	if strings.Contains(summary, "; and ") {
 		return true
@@ -99,7 +101,8 @@ func (s *Subject) mayBeIn(summary string) bool {
 	return false
 }
 
-// expired returns the entries of a version that are over at now, and have not been removed yet.
+// expired returns touches about entries of a version that have expired at now, but have not been
+// removed yet.
 func (s *Subject) expired(v *Version, now time.Time) (all []Touch) {
 	after := v.Document.Clone()
 	after.dropExpired(now)

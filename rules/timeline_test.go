@@ -167,7 +167,7 @@ func TestTimelineEnds(t *testing.T) {
 	})
 }
 
-// An override is over when it expires, even before a version says so.
+// A timeline shows that an override has expired even before a version records it.
 func TestTimelineOfExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := watcher(t, new(fakeStore), Options{})

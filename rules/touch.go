@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 )
 
-// What a version did to an entry, to limits of a zone or to the emergency.
+// The values of Touch.Did: what a version did to an entry, to limits of a zone or to the emergency.
 const (
 	Made    = "made"
 	Changed = "changed"
@@ -16,25 +16,25 @@ const (
 	Expired = "expired"
 )
 
-// What a Touch is about, besides Reset and AddQuota.
+// The values of Touch.What, besides Reset and AddQuota.
 const (
-	TouchLimit     = "limit" // of the zone, or another setting of it
+	TouchLimit     = "limit" // a limit or another setting of the zone
 	TouchOverride  = "override"
 	TouchTier      = "tier"
 	TouchAccess    = "access"
 	TouchEmergency = "emergency"
 )
 
-// A Subject is whose touches are wanted: those of one key, or of a zone with all its keys.
+// A Subject is what touches are looked for: one key of a zone, or a zone with all its keys.
 type Subject struct {
 	Zone string
 
-	// Is reports whether a name, in the zone, is that of the key. stored is in base64, in place of a
-	// name. Nil: all keys are wanted.
+	// Is reports whether name names the key. stored, in base64, is the key itself in place of a name.
+	// If Is is nil, the subject is the zone with all its keys.
 	Is func(name Key, stored string) bool
 
-	// At reports whether an address or a prefix has the client whose address is the key. Nil: all are
-	// wanted.
+	// At reports whether an address or a prefix contains the client address that the key is. If At is
+	// nil, the subject has entries about all addresses.
 	At func(address string) bool
 }
 
@@ -43,17 +43,18 @@ type Touch struct {
 	Version *Version // without its document
 	Time    time.Time
 	What    string // TouchLimit and so on, Reset or AddQuota
-	Did     string // Made and so on; empty: Reset and AddQuota
-	Text    string // what it is now, or was
+	Did     string // Made and so on; "" if What is Reset or AddQuota
+	Text    string // the value after the version, or the value that the version removed
 	Reason  string
 
 	Entry    string // the ID of an entry
-	Key      Key    // of an entry or an action; the zero value: it is about no key
-	Stored   string // in place of a name of the key
+	Key      Key    // of an entry or an action; the zero value if the touch is about no key
+	Stored   string // the key as the store of the counts has it, in place of a name
 	Endpoint string
 }
 
-// touches returns what a version did to s. before and after are the documents before it and with it.
+// touches returns what a version did to s. before and after are the documents before it and with
+// it.
 func (s *Subject) touches(v *Version, before, after *Document) (all []Touch) {
 	for i := range v.Actions {
 		if a := &v.Actions[i]; s.isKey(&a.Key, a.Stored) {
@@ -98,12 +99,13 @@ func (s *Subject) zoneOf(d *Document) map[string]*ZoneChange {
 	return nil
 }
 
-// isKey reports whether a name is that of the key, or of any if the zone is wanted.
+// isKey reports whether a name is that of the key of s, or that of any key if s is a zone.
 func (s *Subject) isKey(name *Key, stored string) bool {
 	return name != nil && name.Zone == s.Zone && (s.Is == nil || s.Is(*name, stored))
 }
 
-// isAt reports whether an entry is about an address that has the client, or any if the zone is wanted.
+// isAt reports whether an entry is about an address that contains the key of s, or about any
+// address if s is a zone.
 func (s *Subject) isAt(e any) bool {
 	a, isAccess := e.(*AccessEntry)
 	return isAccess && a.Address != "" && (s.At == nil || s.At(a.Address))
@@ -146,7 +148,7 @@ func touched[E ListEntry](s *Subject, v *Version, what string, from, to []E) (al
 	return all
 }
 
-// newTouch returns what was done to an entry.
+// newTouch returns the touch of an entry.
 func newTouch[E ListEntry](what, did string, entry E) Touch {
 	common := entry.Common()
 	t := Touch{What: what, Did: did, Entry: common.ID, Reason: common.Reason, Key: *cmp.Or(entry.OfKey(), new(Key))}

@@ -15,32 +15,32 @@ const updateTimeout = 30 * time.Second
 
 // A Change is what Update does.
 type Change struct {
-	// Expected is the number of the version that the author has seen. Nil: the change applies to
-	// any.
+	// Expected is the number of the version that the author has seen. If it is nil, the change applies
+	// to any version.
 	Expected *int64
 
 	Author, Note string
 
 	// Apply changes a clone of the document, and replaces what it changes: see Clone. It is called
-	// again when somebody else has written first. Nil: the document stays as it is.
+	// again when somebody else has written first. If Apply is nil, the document stays as it is.
 	Apply func(*Document) error
 
-	// Actions are those that go with the version.
+	// Actions are the actions of the version.
 	Actions []Action
 
-	// DryRun returns the version that would be written, and writes nothing.
+	// DryRun makes Update return the version that it would write, and write nothing.
 	DryRun bool
 }
 
-// A Written is a version that was written, or would be, with what it has changed.
+// A Written is a version that was written, or would be in a dry run, with its changes.
 type Written struct {
 	*Version
 	Changes []Difference // never nil
 }
 
-// Update writes a version with a change, and puts it in force on this node before it returns.
-// Other nodes learn of it from the store. The error is ErrConflict when another version than the
-// expected one is in force, that of Apply, or else ErrUnavailable.
+// Update writes a version with a change, and puts it in force on this node before it returns. Other
+// nodes learn of it from the store. It returns ErrConflict if another version than the expected one
+// is in force, the error of Apply if that fails, and otherwise ErrUnavailable.
 func (w *Watcher) Update(ctx context.Context, c Change) (*Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -59,7 +59,7 @@ func (w *Watcher) Update(ctx context.Context, c Change) (*Written, error) {
 			return v, err
 		}
 		if err = w.store.Write(ctx, v.Version, known.Number); errors.Is(err, ErrConflict) {
-			sleep(ctx, rand.N(pause)) // or writers on many nodes would meet again
+			sleep(ctx, rand.N(pause)) // at random, or writers on many nodes would meet again
 			continue
 		}
 		if err != nil && !w.written(ctx, v.Version) {
@@ -70,12 +70,12 @@ func (w *Watcher) Update(ctx context.Context, c Change) (*Written, error) {
 	}
 }
 
-// NotInForce returns the ErrConflict of a change of version expected while known is in force.
+// NotInForce returns the ErrConflict for a change that expects a version while known is in force.
 func NotInForce(known *Version, expected int64) error {
 	return fmt.Errorf("%w: version %d is in force, not %d", ErrConflict, known.Number, expected)
 }
 
-// next returns the version after known.
+// next returns the version after known that makes the change c.
 func (w *Watcher) next(known *Version, c Change) (*Written, error) {
 	if c.Expected != nil && *c.Expected != known.Number {
 		return nil, NotInForce(known, *c.Expected)
@@ -83,7 +83,7 @@ func (w *Watcher) next(known *Version, c Change) (*Written, error) {
 	now := time.Now()
 	v := &Written{Changes: []Difference{}, Version: &Version{
 		Number: known.Number + 1,
-		Time:   now.UTC().Truncate(time.Microsecond), // which all stores keep
+		Time:   now.UTC().Truncate(time.Microsecond), // all stores keep microseconds
 		Author: c.Author, Note: c.Note, Lineage: cmp.Or(known.Lineage, NewID()), Actions: c.Actions, Document: known.Document,
 	}}
 	if c.Apply == nil {
@@ -105,9 +105,9 @@ func (w *Watcher) written(ctx context.Context, v *Version) bool {
 	return err == nil && newest.equals(v)
 }
 
-// Rollback writes a version with the document of an older one. It is an Update: see there. Version
-// 0 has the empty document. The error is ErrNotFound when the store does not keep the version any
-// more.
+// Rollback writes a version with the document of an older one. It does everything else as Update
+// does. Version 0 has the empty document. The error is ErrNotFound when the store does not keep the
+// version any more.
 func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Written, error) {
 	old, err := w.Version(ctx, number)
 	switch {

@@ -87,7 +87,7 @@ func TestExpectedVersion(t *testing.T) {
 		if _, err := other.Update(t.Context(), c); !errors.Is(err, ErrConflict) {
 			t.Errorf("a second Update of version 0 = %v, want ErrConflict", err)
 		}
-		// Somebody else writes between the look and the write.
+		// Somebody else writes between the read and the write.
 		c.Expected = new(int64(1))
 		apply := c.Apply
 		c.Apply = func(d *Document) error {

@@ -16,7 +16,7 @@ import (
 
 // The bounds of a document.
 const (
-	MaxEntries    = strictjson.MaxElements // of a list
+	MaxEntries    = strictjson.MaxElements // entries of a list
 	MaxKey        = 16 << 10
 	MaxReason     = 1000 // bytes
 	MaxMultiplier = 1e6
@@ -46,9 +46,9 @@ func (e *InvalidError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Validate returns an [*InvalidError] if document has mistakes. What old has as well is none: an
-// entry may have expired since, and a zone may have left the configuration, but other changes must
-// be possible. old may be nil.
+// Validate returns an [*InvalidError] if document has mistakes. What old has, too, is no mistake:
+// an entry may have expired since, and a zone may have left the configuration, but other changes
+// must be possible. old may be nil.
 func Validate(document, old *Document, schema Schema, now time.Time) error {
 	if err := document.CheckObjects(); err != nil {
 		return err
@@ -75,8 +75,8 @@ func Validate(document, old *Document, schema Schema, now time.Time) error {
 	return v.err()
 }
 
-// CheckObjects returns an [*InvalidError] if d has null in place of a zone, an endpoint or an entry, or
-// too many entries. What comes after the check need not look for null.
+// CheckObjects returns an [*InvalidError] if d has null in place of a zone, an endpoint or an
+// entry, or too many entries. Code after the check need not look for nil.
 func (d *Document) CheckObjects() error {
 	v := new(validator)
 	for _, name := range slices.Sorted(maps.Keys(d.Zones)) {
@@ -118,7 +118,7 @@ type validator struct {
 	schema    Schema
 	now       time.Time
 	zoneNames []string
-	known     map[string]*knownZone // zones of the configuration that were looked up; nil if there is none
+	known     map[string]*knownZone // zones of the configuration that were looked up, by name
 	problems  []Problem
 }
 
@@ -146,7 +146,8 @@ func (v *validator) check(path string, err error) {
 	}
 }
 
-// find reports whether name is one of names, and a problem if not. what says what they name.
+// find reports whether name is one of names. If it is not, find adds a problem. what says what
+// names are the names of.
 func (v *validator) find(path, what, name string, names []string) bool {
 	if slices.Contains(names, name) {
 		return true
@@ -243,7 +244,7 @@ func (v *validator) deniedAddresses(entries []*AccessEntry) {
 	var denied []string
 	for _, a := range entries {
 		if a.Action == Deny && a.Address != "" && !a.Expired(v.now) {
-			if _, err := ipset.ParsePrefix(a.Address); err == nil { // else it is reported already
+			if _, err := ipset.ParsePrefix(a.Address); err == nil { // otherwise the mistake is reported already
 				denied = append(denied, a.Address)
 			}
 		}

@@ -17,9 +17,10 @@ type Version struct {
 	// Summary says what the version changed, in a line.
 	Summary string `json:"summary,omitempty"`
 
-	// Lineage is the ID of the history that the version belongs to. The first version of an empty
-	// store makes one, and each later version has that of the version before it. So rules that were
-	// made anew in a store that had lost all are told from older ones with the same numbers.
+	// Lineage is the ID of the history that the version belongs to. The first version in an empty
+	// store begins a new lineage, and each later version has the lineage of the version before it. So
+	// lineages tell rules that were made anew, in a store that had lost everything, from older rules
+	// with the same numbers.
 	Lineage string `json:"lineage,omitempty"`
 
 	// Actions were done to counts with this version. They do not change the document.
@@ -49,9 +50,9 @@ type Action struct {
 	Key
 
 	// Stored is the key as the store of the counts has it, in base64, in place of a text. Some keys
-	// have none that names them.
+	// have no text that names them.
 	Stored   string `json:"key_stored,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"` // empty: all of the zone
+	Endpoint string `json:"endpoint,omitempty"` // "" for the whole zone
 	Events   int64  `json:"events,omitempty"`   // of AddQuota
 }
 
@@ -67,9 +68,9 @@ var (
 	ErrNotFound = errors.New("rules: no such version")
 )
 
-// A VersionStore keeps versions: all, or the newest ones of them. What it acknowledges outlives crashes of
-// nodes. It is safe for concurrent use. Documents that it returns may be shared, and must not be
-// changed.
+// A VersionStore keeps versions: all, or the newest ones of them. What it acknowledges outlives
+// crashes of nodes. It is safe for concurrent use. Documents that it returns may be shared, and
+// must not be changed.
 type VersionStore interface {
 	// Name says what the store is, for logs and metrics: "storage", "redis", "postgres".
 	Name() string
@@ -92,8 +93,8 @@ type VersionStore interface {
 	Write(ctx context.Context, v *Version, after int64) error
 
 	// Watch calls changed soon after a version was written by anyone, until ctx ends. It may miss
-	// some and call for nothing: see [Watcher]. It calls once when it begins to watch. It returns an
-	// error if the store cannot announce now.
+	// versions, and it may call without a new version, so a [Watcher] polls as well. It calls once
+	// when it begins to watch. It returns an error if the store cannot announce now.
 	Watch(ctx context.Context, changed func()) error
 
 	// Close releases what the store holds.
@@ -106,8 +107,8 @@ func (v *Version) equals(other *Version) bool {
 		v.Author == other.Author && v.Note == other.Note
 }
 
-// replaces reports whether a node that knows a version follows v, the newest one of the store. Else
-// the store has lost the known one.
+// replaces reports whether a node that knows the version known follows v, the newest version of the
+// store. If not, the store has lost known.
 func (v *Version) replaces(known *Version) bool {
 	return v.Number >= known.Number || v.Number > 0 && v.Lineage != known.Lineage
 }

@@ -18,7 +18,7 @@ const (
 	// readTimeout is how long a poll may take.
 	readTimeout = 10 * time.Second
 
-	// mostMissed is how many missed versions are read for their actions.
+	// mostMissed is the highest number of missed versions that are read for their actions.
 	mostMissed = 1000
 )
 
@@ -38,33 +38,34 @@ type Options struct {
 	// number of the newest version that the store had before.
 	OnRepair func(restored *Version, newest int64)
 
-	// OnNewLineage is called when the store has rules that were made anew, in place of those that
-	// this node knew.
+	// OnNewLineage is called when the store has rules that were made anew, in an empty store, in place
+	// of the rules that this node knew.
 	OnNewLineage func(known, made *Version)
 
-	// Copy keeps what the store has on this node. It is in force from the start until the store
-	// answers, and a store that has lost all gets it back. The watcher closes it. Nil: there is none.
+	// Copy keeps the versions of the store on this node. Its newest version is in force from the start
+	// until the store answers. A store that has lost all versions gets them back from the copy. The
+	// watcher closes the copy. Copy is nil if there is none.
 	Copy Copy
 
 	// Durable says that the store loses nothing by itself. If it has older versions than the copy at
-	// the start, somebody has restored them, and they are in force.
+	// the start, somebody has restored them, and the newest of them is put in force.
 	Durable bool
 
 	// OnCopyInForce is called when a version of the copy is in force at the start, because the store
-	// is empty or does not answer. OnRefill is called after a store has got back the history, with
-	// the number of versions. OnCopyFailure is called when the copy cannot be read or written, at the
-	// first of several failures.
+	// is empty or does not answer. OnRefill is called after a store has got its history back, with the
+	// number of versions that it got. OnCopyFailure is called when the copy cannot be read or written,
+	// at the first of several failures.
 	OnCopyInForce func(*Version)
 	OnRefill      func(versions int)
 	OnCopyFailure func(error)
 }
 
-// A Transition is from the version in force to the next.
+// A Transition leads from the version in force to the next one.
 type Transition struct {
 	// From is the zero Version at the first transition.
 	From, To *Version
 
-	// Actions are those of all versions after From up to To, in their order.
+	// Actions are the actions of all versions after From up to To, in their order.
 	Actions []Action
 
 	// Incomplete says that Actions may lack some: this node has missed versions that the store does
@@ -77,37 +78,37 @@ type Transition struct {
 //
 // While the store cannot be reached, the last version stays in force. A store that has lost its
 // newest versions, such as a Redis that came back empty, gets back the last version that this node
-// knows, with its number. So of all nodes the one that knows the highest number decides. What
-// somebody has written meanwhile to the older versions that such a store still had stays in the
-// history, but is not in force. What somebody has made anew in an empty store has another lineage,
-// and all nodes follow it, whatever numbers they know.
+// knows, with its number. So of all nodes the one that knows the highest number decides. If such a
+// store still had older versions, and somebody has written a version after these meanwhile, that
+// version stays in the history, but is not in force. Rules that somebody has made anew in an empty
+// store have another lineage, and all nodes follow them, whatever numbers they know.
 type Watcher struct {
 	store   VersionStore
 	options Options
 	latest  atomic.Pointer[Version]
-	failed  atomic.Int64            // polls
+	failed  atomic.Int64            // number of failed polls
 	failing atomic.Pointer[Failing] // nil if the last poll was good
 	recent  recentChanges
 
-	reported  bool          // the failures since the last good poll were reported; of the goroutine of poll
-	copyTried chan struct{} // closed when a version of the copy is in force, or need not be, or cannot
+	reported  bool          // the failures since the last good poll were reported; only the goroutine of poll uses it
+	copyTried chan struct{} // closed when startFromCopy has ended
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
 	loops sync.WaitGroup
 
-	wake    chan struct{}       // to poll now
-	copied  chan struct{}       // to bring the copy up to date
-	changed chan struct{}       // another version is in force
+	wake    chan struct{}       // makes poll read the store now
+	copied  chan struct{}       // makes keepCopy bring the copy up to date
+	changed chan struct{}       // tells recordExpiries that another version is in force
 	refill  atomic.Bool         // whether the store lacks the history of the copy
 	turn    chan struct{}       // holds one element while somebody reads the store, and may swap
 	loaded  chan struct{}       // closed after the first version
-	calls   chan func()         // for the one goroutine that swaps versions and calls subscribers
-	subs    []*func(Transition) // of that goroutine
+	calls   chan func()         // functions for the goroutine of serve, which alone swaps versions and calls subscribers
+	subs    []*func(Transition) // used by that goroutine alone
 }
 
-// NewWatcher returns a watcher of store, which it closes at the end. Until the store has answered,
-// the zero Version is in force.
+// NewWatcher returns a watcher of store. Close closes the store, too. Until the store has answered
+// or a version of the copy is in force, the zero Version is in force.
 func NewWatcher(store VersionStore, options Options) *Watcher {
 	options.Poll = cmp.Or(options.Poll, defaultPoll)
 	w := &Watcher{
@@ -131,14 +132,14 @@ func NewWatcher(store VersionStore, options Options) *Watcher {
 // Latest returns the version in force. It is never nil, and has a document.
 func (w *Watcher) Latest() *Version { return w.latest.Load() }
 
-// Loaded is closed when the store has answered for the first time.
+// Loaded returns a channel that is closed when the store has answered for the first time.
 func (w *Watcher) Loaded() <-chan struct{} { return w.loaded }
 
 // Store returns the store that is watched, to read older versions.
 func (w *Watcher) Store() VersionStore { return w.store }
 
-// Version returns a version: that in force, or one of the store, whose error it returns. Version 0 has
-// no rules.
+// Version returns the version with a number: the one in force, or one that it reads from the store.
+// Its error is that of the store. Version 0 has no rules.
 func (w *Watcher) Version(ctx context.Context, number int64) (*Version, error) {
 	switch latest := w.Latest(); number {
 	case latest.Number:
@@ -161,10 +162,10 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-// Subscribe calls f with the version in force, as a transition from itself, and then after each
-// transition, until cancel returns. The transition has happened: Latest returns To. Subscribers are
-// called one after the other, in the order of their subscription, and never concurrently. They must
-// call neither Update, Rollback, Subscribe, Close nor cancel.
+// Subscribe calls f with the version in force, as a transition from that version to itself, and
+// then after each transition, until cancel returns. The transition has happened: Latest returns To.
+// Subscribers are called one after the other, in the order of their subscription, and never
+// concurrently. They must call neither Update, Rollback, Subscribe, Close nor cancel.
 func (w *Watcher) Subscribe(f func(Transition)) (cancel func()) {
 	sub := &f
 	w.do(func() {
@@ -186,7 +187,7 @@ func (w *Watcher) do(f func()) {
 	}
 }
 
-// serve calls what do gets, one after the other, until Close.
+// serve calls the functions that do hands over, one after the other, until Close.
 func (w *Watcher) serve() {
 	for {
 		select {
@@ -222,7 +223,7 @@ func (w *Watcher) poll() {
 	}
 }
 
-// read refreshes when it is its turn.
+// read waits for the turn, and refreshes.
 func (w *Watcher) read() error {
 	if err := w.begin(w.ctx); err != nil {
 		return err
@@ -233,7 +234,8 @@ func (w *Watcher) read() error {
 	return w.refresh(ctx)
 }
 
-// watch has the store wake the poll, and begins again when the store cannot announce.
+// watch has the store wake poll at each new version. When the store cannot announce versions, watch
+// tries again after a pause.
 func (w *Watcher) watch() {
 	const shortest, longest = 100 * time.Millisecond, 10 * time.Second
 	pause := shortest
@@ -248,7 +250,8 @@ func (w *Watcher) watch() {
 	}
 }
 
-// begin waits for the turn to read the store and to swap versions. end gives it to the next.
+// begin waits for the turn to read the store and to swap versions. end gives the turn to the next
+// caller of begin.
 func (w *Watcher) begin(ctx context.Context) error {
 	if w.ctx.Err() != nil {
 		return w.ctx.Err()
@@ -264,7 +267,7 @@ func (w *Watcher) begin(ctx context.Context) error {
 func (w *Watcher) end() { <-w.turn }
 
 // refresh puts the newest version of the store in force, or writes the version in force back to a
-// store that has lost it. It needs the turn.
+// store that has lost it. The caller must have the turn.
 func (w *Watcher) refresh(ctx context.Context) error {
 	for {
 		newest, err := w.store.Latest(ctx)
@@ -296,13 +299,13 @@ func (w *Watcher) refresh(ctx context.Context) error {
 	}
 }
 
-// follow puts a version of the store in force, unless it is.
+// follow puts newest, a version of the store, in force, unless it is in force already.
 func (w *Watcher) follow(ctx context.Context, newest *Version) error {
 	known := w.Latest()
 	t := Transition{From: known, To: newest}
 	switch {
 	case !w.isLoaded():
-		t.Incomplete = newest.Number > 0 // this node may have run for long
+		t.Incomplete = newest.Number > 0 // this node may have run for long, and have missed actions
 	case newest.equals(known):
 		return nil
 	default:
@@ -318,14 +321,14 @@ func (w *Watcher) follow(ctx context.Context, newest *Version) error {
 	return nil
 }
 
-// missed returns the actions of the versions after known up to newest, and whether some may be
-// lacking.
+// missed returns the actions of the versions after known up to newest. incomplete reports that some
+// may be missing.
 func (w *Watcher) missed(ctx context.Context, known, newest *Version) (actions []Action, incomplete bool, err error) {
 	between := newest.Number - known.Number - 1
 	if between < 0 || between > mostMissed {
 		return newest.Actions, true, nil
 	}
-	// The version known is read too: the store may have lost it, and got another of its number.
+	// known itself is read too: the store may have lost it, and have another version of that number.
 	history, err := w.store.History(ctx, newest.Number, int(between)+1)
 	if err != nil {
 		return nil, false, err
@@ -352,7 +355,8 @@ func (w *Watcher) swap(t Transition) {
 	})
 }
 
-// putInForce is for the goroutine of serve.
+// putInForce puts a version in force, and calls the subscribers. Only the goroutine of serve calls
+// it.
 func (w *Watcher) putInForce(t Transition) {
 	w.latest.Store(t.To)
 	w.recent.note(t.From, t.To)
@@ -362,7 +366,8 @@ func (w *Watcher) putInForce(t Transition) {
 	signal(w.changed)
 }
 
-// answered is for the goroutine of serve, when the store has the version in force.
+// answered notes that the store has answered, and has the version in force. Only the goroutine of
+// serve calls it.
 func (w *Watcher) answered() {
 	if !w.isLoaded() {
 		close(w.loaded)
@@ -391,7 +396,7 @@ func (w *Watcher) unavailable(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, w.store.Name(), err)
 }
 
-// sleep waits, until ctx ends at most.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -48,8 +48,8 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// TestAdaptiveIsReleased has requests end in all the ways there are. A stream is not in flight any more once
-// it has begun.
+// TestAdaptiveIsReleased has requests end in all the ways there are. A stream is not in flight any
+// more once it has begun.
 func TestAdaptiveIsReleased(t *testing.T) {
 	h := provisioned(t, shedding("adaptive-released", ""))
 	l := h.requests.Zones[0].Adaptive
@@ -109,8 +109,8 @@ func TestRetryAfterOfOverload(t *testing.T) {
 	}
 }
 
-// TestOverloadBesideLimits has requests for which the upstream has no room, and others that a limit rejects.
-// Requests without room take nothing from the limit, and rejected requests take no place.
+// TestOverloadBesideLimits has requests for which the upstream has no room, and others that a limit
+// rejects. Requests without room take nothing from the limit, and rejected requests take no place.
 func TestOverloadBesideLimits(t *testing.T) {
 	h := provisioned(t, shedding("adaptive-both", ofKeys+`, "limit": "3/1000h"`))
 	first, second := fly(t, h, "a", "/"), fly(t, h, "a", "/")
@@ -178,8 +178,8 @@ func TestReloadKeepsAdaptive(t *testing.T) {
 	}
 }
 
-// TestAdaptiveOfErrorRoute has a request pass a zone once more after its response has ended, as in an
-// error route. It is limited there, too.
+// TestAdaptiveOfErrorRoute has a request pass a zone once more after its response has ended, as in
+// an error route. It is limited there, too.
 func TestAdaptiveOfErrorRoute(t *testing.T) {
 	h := provisioned(t, shedding("adaptive-again", ""))
 	l := h.requests.Zones[0].Adaptive

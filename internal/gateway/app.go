@@ -28,9 +28,9 @@ import (
 // AppName is the name of the app in configurations.
 const AppName = "rate_limit"
 
-// countFormat names the format of counts in Redis. A version of this plugin that stores counts in another
-// format has another name for it. Its counts have other IDs and start at zero, so that two versions on one
-// Redis do not read each other's counts. Tests build a version with another name.
+// countFormat names the format of counts in Redis. A version of this plugin that stores counts in
+// another format has another name for it. Its counts have other IDs and start at zero, so that two
+// versions on one Redis do not read each other's counts. Tests build a version with another name.
 var countFormat = "1"
 
 // reports tells operators what happens besides requests.
@@ -41,7 +41,7 @@ var reports = report.NewProcess(func() *report.Log {
 	return nil
 }, limitsInForce)
 
-// limitsInForce returns the limits of the newest app, nil before an app has rules.
+// limitsInForce returns the limits of the newest app. It returns nil before an app has rules.
 func limitsInForce() []usage.LimitInForce {
 	if a := newestApp(); a != nil {
 		if rules := a.inForce.Load(); rules != nil {
@@ -128,8 +128,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	return nil
 }
 
-// Start checks that requests reach the handlers, follows the rules, and publishes the definitions of the
-// zones to the other nodes. All apps are provisioned by then.
+// Start checks that requests reach the handlers, follows the rules, and publishes the definitions
+// of the zones to the other nodes. All apps are provisioned by then.
 func (a *App) Start() error {
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
@@ -149,10 +149,10 @@ func (a *App) Start() error {
 	return nil
 }
 
-// Stop logs what a reload changes and drops, because all apps of the new configuration have started by then.
-// It ends nothing. Requests are served until the HTTP app has stopped, which may be later. Until then, the
-// node stays in its fleet and follows the rules. Cleanup, which is called after all apps have stopped, ends
-// that.
+// Stop logs what a reload changes and drops, because all apps of the new configuration have started
+// by then. It ends nothing. Requests are served until the HTTP app has stopped, which may be later.
+// Until then, the node stays in its fleet and follows the rules. Cleanup, which is called after all
+// apps have stopped, ends that.
 func (a *App) Stop() error {
 	if newest := newestApp(); newest != nil && newest != a {
 		newest.logReload(a)
@@ -160,8 +160,8 @@ func (a *App) Stop() error {
 	return nil
 }
 
-// runningApps has the apps that have been started and not cleaned up, in the order of their starts. During a
-// reload, there are two. If the reload fails, the older one goes on.
+// runningApps has the apps that have been started and not cleaned up, in the order of their starts.
+// During a reload, there are two. If the reload fails, the older one goes on.
 var runningApps struct {
 	sync.Mutex
 	apps []*App
@@ -179,7 +179,7 @@ func (a *App) noteStop() {
 	runningApps.apps = slices.DeleteFunc(runningApps.apps, func(b *App) bool { return b == a })
 }
 
-// newestApp returns the running app that was started last; nil if none runs.
+// newestApp returns the running app that was started last, or nil if none runs.
 func newestApp() *App {
 	runningApps.Lock()
 	defer runningApps.Unlock()
@@ -196,8 +196,8 @@ func (a *App) isOldest() bool {
 	return len(runningApps.apps) > 0 && runningApps.apps[0] == a
 }
 
-// newest returns what the handlers of the newest configuration share, if that configuration has the same
-// store as a. Otherwise it returns what the handlers of a share.
+// newest returns what the handlers of the newest configuration share, if that configuration has the
+// same store as a. Otherwise it returns what the handlers of a share.
 func (a *App) newest() *evaluate.App {
 	if newest := newestApp(); newest != nil && newest.store == a.store {
 		return &newest.requests
@@ -205,8 +205,9 @@ func (a *App) newest() *evaluate.App {
 	return &a.requests
 }
 
-// Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts outlive it,
-// because reloads call it, too. Provision may have failed, and Start may not have been called.
+// Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts
+// outlive it, because reloads call it, too. Provision may have failed, and Start may not have been
+// called.
 func (a *App) Cleanup() error {
 	if a.releaseLog != nil {
 		a.releaseLog() // before noteStop: if Caddy shuts down, the recorder still uses the log of this app
@@ -238,7 +239,8 @@ func (a *App) resolveRedis() (err error) {
 	return nil
 }
 
-// acquireDecisionLog acquires what records decisions, if anything does. It connects to nothing.
+// acquireDecisionLog acquires the log of decisions, if decisions are recorded. It connects to
+// nothing.
 func (a *App) acquireDecisionLog() error {
 	target, err := decisionlog.Resolve(a.Decisions, a.Rules)
 	if target != nil {
@@ -303,7 +305,7 @@ func (a *App) fleetDefinitions() map[string]membership.Definition {
 	return definitions
 }
 
-// fleetDefinition returns the definition of a zone for the other nodes, nil if z is nil.
+// fleetDefinition returns the definition of a zone for the other nodes. It returns nil if z is nil.
 func (a *App) fleetDefinition(z *config.Zone) membership.Definition {
 	if z == nil {
 		return nil
@@ -313,8 +315,8 @@ func (a *App) fleetDefinition(z *config.Zone) membership.Definition {
 	return definition
 }
 
-// logOfHandlers returns the log of the handlers of the configuration. All handlers share it, because many
-// sites have one.
+// logOfHandlers returns the log of the handlers of the configuration. All handlers share it,
+// because many sites have one.
 func (a *App) logOfHandlers(ctx caddy.Context) (_ *report.Log, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -324,15 +326,15 @@ func (a *App) logOfHandlers(ctx caddy.Context) (_ *report.Log, err error) {
 	return a.handlersLog, err
 }
 
-// definition returns the definition of a zone, nil if no handler defines it.
+// definition returns the definition of a zone, or nil if no handler defines it.
 func (a *App) definition(name string) *config.Zone {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.definitions[name]
 }
 
-// hasZone reports whether any handler defines the zone name. It takes no lock: only requests call it, and
-// they come after all handlers are provisioned.
+// hasZone reports whether any handler defines the zone name. It takes no lock: only requests call
+// it, and they come after all handlers are provisioned.
 func (a *App) hasZone(name string) bool {
 	return a.definitions[name] != nil
 }

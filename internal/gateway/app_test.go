@@ -37,7 +37,8 @@ func provisionedApp(t *testing.T, config string) *App {
 	return a
 }
 
-// TestCleanupReleasesOnce cleans up an app twice, as Caddy may. Another app uses the store meanwhile.
+// TestCleanupReleasesOnce cleans up an app twice, as Caddy may. Another app uses the store
+// meanwhile.
 func TestCleanupReleasesOnce(t *testing.T) {
 	const redis = `{"redis": {"addresses": ["192.0.2.1:6379"]}}`
 	earlier, later := provisionedApp(t, redis), provisionedApp(t, redis)

@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// compared counts requests of a zone by which rules admit them: both, only the one in force, only the
-// compared one, or none.
+// compared counts requests of a zone by which rules admit them: both, only the one in force, only
+// the compared one, or none.
 type compared [4]uint64
 
 func comparedOf(z *zone.Zone) compared {
@@ -23,8 +23,8 @@ func comparedOf(z *zone.Zone) compared {
 	return compared{c.BothAdmit.Load(), c.InForceAdmits.Load(), c.ComparedAdmits.Load(), c.BothReject.Load()}
 }
 
-// Of 20 requests of a key, the rule in force admits some, and the compared rule decides as often as it
-// should.
+// Of 20 requests of a key, the rule in force admits some, and the compared rule decides as often as
+// it should.
 func TestComparisonsAreCounted(t *testing.T) {
 	for i, tc := range []struct {
 		zone, key, path string
@@ -185,8 +185,8 @@ func TestOutageIsNotCompared(t *testing.T) {
 	}
 }
 
-// The keys that a percentage of keys selects are the same in every configuration and on every node. They do
-// not depend on the keys that a dry run selects.
+// The keys that a percentage of keys selects are the same in every configuration and on every node.
+// They do not depend on the keys that a dry run selects.
 func TestComparedKeysAreStable(t *testing.T) {
 	const keys = 2000
 	comparedKeys := func(percent string) (which map[int]bool, dry int) {
@@ -248,8 +248,8 @@ func TestReloadKeepsComparedCounts(t *testing.T) {
 	}
 }
 
-// Rules and overrides that change the rule in force change the compared rule, too. The compared rule's
-// own limit stays.
+// Rules and overrides that change the rule in force change the compared rule, too. The compared
+// rule's own limit stays.
 func TestRulesAndComparisons(t *testing.T) {
 	const zone = "compared-rules"
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}",

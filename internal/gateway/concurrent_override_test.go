@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestConcurrentOverrides sends requests of keys with overrides. All admitted requests stay in flight. It
-// checks how many are admitted at each path.
+// TestConcurrentOverrides sends requests of keys with overrides. All admitted requests stay in
+// flight. It checks how many are admitted at each path.
 func TestConcurrentOverrides(t *testing.T) {
 	const (
 		both  = `"concurrent": 2, "limit": "1000/1h", "endpoints": [{"path": "/own", "concurrent": 1}, {"path": "/rate", "limit": "900/1h"}]`
@@ -53,8 +53,8 @@ func TestConcurrentOverrides(t *testing.T) {
 	}
 }
 
-// TestConcurrentOverrideEnds has an override of an endpoint beside one of the zone, and ends both while
-// requests are in flight.
+// TestConcurrentOverrideEnds has an override of an endpoint beside one of the zone, and ends both
+// while requests are in flight.
 func TestConcurrentOverrideEnds(t *testing.T) {
 	h := provisioned(t, keyed("concurrent-override-ends", `"concurrent": 1`))
 	h.app.rulesInForce()

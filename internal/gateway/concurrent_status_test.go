@@ -17,9 +17,9 @@ func statusAnswer(status int) caddyhttp.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) error { w.WriteHeader(status); return nil }
 }
 
-// TestPermitAndStatusEndOnce has requests end in all the ways there are, in a zone that counts both requests
-// at once and requests with a status. A permit that is released twice, or a reservation that is settled
-// twice, would admit one request too many.
+// TestPermitAndStatusEndOnce has requests end in all the ways there are, in a zone that counts both
+// requests at once and requests with a status. A permit that is released twice, or a reservation
+// that is settled twice, would admit one request too many.
 func TestPermitAndStatusEndOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer caddyhttp.HandlerFunc
@@ -65,8 +65,8 @@ func TestPermitAndStatusEndOnce(t *testing.T) {
 	}
 }
 
-// TestPermitOfRequestThatWaits has a request wait for another one whose status is not known. The request is
-// in flight while it waits.
+// TestPermitOfRequestThatWaits has a request wait for another one whose status is not known. The
+// request is in flight while it waits.
 func TestPermitOfRequestThatWaits(t *testing.T) {
 	h := provisioned(t, keyed("waits-with-permit", `"concurrent": 2, "limit": "1/1000h", "count_status": "401"`))
 	inFlight := h.requests.Zones[0].Usage.InFlight.Load
@@ -115,8 +115,9 @@ type mergedContext struct {
 
 func (c mergedContext) Value(key any) any { return c.values.Value(key) }
 
-// TestComparisonOfRejectedRequest compares a rule that counts by status with a rule that rejects the request.
-// The status of the rejected request is not known: the request counts, and no reservation stays undecided.
+// TestComparisonOfRejectedRequest compares a rule that counts by status with a rule that rejects
+// the request. The status of the rejected request is not known: the request counts, and no
+// reservation stays undecided.
 func TestComparisonOfRejectedRequest(t *testing.T) {
 	h := provisioned(t, keyed("compared-statuses",
 		`"limit": "1/1000h", "count_status": "401", "compare": {"limit": "3/1000h"}`))
@@ -140,8 +141,8 @@ func undecided(h *Handler) int {
 	return reflect.ValueOf(h.requests.Store.Reservations()).Elem().FieldByName("queues").Len()
 }
 
-// TestBlockBesideConcurrent has one zone block each request. The block does not touch another zone, which
-// limits requests at once.
+// TestBlockBesideConcurrent has one zone block each request. The block does not touch another zone,
+// which limits requests at once.
 func TestBlockBesideConcurrent(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"flights": {"key": "{http.request.header.X-Api-Key}", "concurrent": 1},
@@ -162,8 +163,8 @@ func TestBlockBesideConcurrent(t *testing.T) {
 	}
 }
 
-// TestDryRunOfBothTakesNothing has requests above a limit of requests at once in a dry run. The rate of the
-// zone counts none of them, as it would not without the dry run.
+// TestDryRunOfBothTakesNothing has requests above a limit of requests at once in a dry run. The
+// rate of the zone counts none of them, as it would not without the dry run.
 func TestDryRunOfBothTakesNothing(t *testing.T) {
 	h := provisioned(t, keyed("dry-both", `"concurrent": 1, "limit": "3/1000h", "dry_run": 1`))
 	first := fly(t, h, "k", "/")

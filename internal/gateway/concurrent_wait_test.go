@@ -11,8 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// send sends a request of a key. Once admitted, the request takes some time. send returns its status, and how
-// long it took until the request was admitted or rejected.
+// send sends a request of a key. Once admitted, the request takes some time. send returns its
+// status, and how long it took until the request was admitted or rejected.
 func send(h caddyhttp.MiddlewareHandler, key string, takes time.Duration) (status int, after time.Duration) {
 	w, began := httptest.NewRecorder(), time.Now()
 	_ = h.ServeHTTP(w, benchRequest(key), caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
@@ -58,8 +58,8 @@ func TestConcurrentWait(t *testing.T) {
 	}
 }
 
-// TestWaitForPermitAndRate has a request wait for a permit and for a rate: the second request waits 200 ms
-// until the first has ended, and then until its events are there.
+// TestWaitForPermitAndRate has a request wait for a permit and for a rate: the second request waits
+// 200 ms until the first has ended, and then until its events are there.
 func TestWaitForPermitAndRate(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -86,8 +86,8 @@ func TestWaitForPermitAndRate(t *testing.T) {
 	}
 }
 
-// In emergency mode, TestNobodyWaitsInEmergency has requests rejected at once that would otherwise wait for
-// their turn, for a permit, or for the status of another request.
+// In emergency mode, TestNobodyWaitsInEmergency has requests rejected at once that would otherwise
+// wait for their turn, for a permit, or for the status of another request.
 func TestNobodyWaitsInEmergency(t *testing.T) {
 	for i, zone := range []string{
 		`"limit": "10/1s burst 1", "wait": "500ms"`,

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// An endpoint without a limit of its own has no count of its own. Operators see and change the count of the
-// zone once.
+// An endpoint without a limit of its own has no count of its own. Operators see and change the
+// count of the zone once.
 func TestSharedCountIsOne(t *testing.T) {
 	const name = "shared-count"
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+name+`": {"key": "{http.request.header.X-Api-Key}",

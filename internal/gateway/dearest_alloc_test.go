@@ -23,8 +23,8 @@ func zonesOf(tb testing.TB, n int, settings string) *Handler {
 	return provisioned(tb, `{"rate_limits": {`+strings.Join(zones, ",")+`}}`)
 }
 
-// A path with several readings costs the same, whatever the number of zones and handlers: its readings are
-// found once for a request.
+// A path with several readings costs the same, whatever the number of zones and handlers: its
+// readings are found once for a request.
 func TestPathIsReadOnceForAllZonesAlloc(t *testing.T) {
 	hostile, err := url.ParseRequestURI("/" + strings.Repeat("a%2fb;c/", 40) + strings.Repeat("abcd", 700))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A dearKind is a kind of requests that clients can make dear, with zones that read the dear part of the
-// request.
+// A dearKind is a kind of requests that clients can make dear, with zones that read the dear part
+// of the request.
 type dearKind struct {
 	name     string
 	zones    int
@@ -61,9 +61,9 @@ func dearKinds() []dearKind {
 	}
 }
 
-// BenchmarkDearestRequests measures the dearest known request of each kind: how long Caddy takes for it, and
-// how much ten zones add. It takes the least of many rounds, so that other programs on the machine disturb it
-// little.
+// BenchmarkDearestRequests measures the dearest known request of each kind: how long Caddy takes
+// for it, and how much ten zones add. It takes the least of many rounds, so that other programs on
+// the machine disturb it little.
 func BenchmarkDearestRequests(b *testing.B) {
 	for _, kind := range dearKinds() {
 		var zones []string
@@ -104,8 +104,8 @@ func BenchmarkDearestRequests(b *testing.B) {
 	}
 }
 
-// serveText returns how long it takes to read a request, and to serve it: by h and next, or by next alone if
-// h is nil.
+// serveText returns how long it takes to read a request, and to serve it: by h and next, or by next
+// alone if h is nil.
 func serveText(b *testing.B, text string, h *Handler, next caddyhttp.Handler) time.Duration {
 	reader, w := strings.NewReader("GET "+text+"\r\n\r\n"), newBenchWriter()
 	start := time.Now()

@@ -11,9 +11,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
-// BenchmarkDecisionLog measures what recording adds to an admitted request, when no request is recorded and
-// when one in a hundred is. The variants take turns, and the quickest batch of each counts, so that other
-// programs disturb it little.
+// BenchmarkDecisionLog measures what recording adds to an admitted request, when no request is
+// recorded and when one in a hundred is. The variants take turns, and the quickest batch of each
+// counts, so that other programs disturb it little.
 func BenchmarkDecisionLog(b *testing.B) {
 	const batch = 1000
 	h := provisioned(b, `{"rate_limits": {"bench": {"key": "{http.request.header.X-Api-Key}", "limit": "1000000000/1m"}}}`)

@@ -50,7 +50,8 @@ func told(t *testing.T, from *tail.Tail[tail.DecisionFilter, *api.Decision]) (li
 	}
 }
 
-// The tail tells of each outcome what is known of it, and tells each decision that metrics count once.
+// The tail tells of each outcome what is known of it, and tells each decision that metrics count
+// once.
 func TestTailTellsEveryOutcome(t *testing.T) {
 	const (
 		about = `"remote_ip":"192.0.2.1","client_ip":"192.0.2.1","method":"GET","host":"","path":"/"`
@@ -238,7 +239,8 @@ func (h *Handler) request(key string, n int) {
 	}
 }
 
-// Tails open and close while requests pass handlers. The race detector finds what these do not share safely.
+// Tails open and close while requests pass handlers. The race detector finds what these do not
+// share safely.
 func TestTailsWhileRequestsAreServed(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"served": {"key": "{http.request.header.X-Api-Key}", "limit": "10/1h"}}}`)

@@ -1,6 +1,6 @@
-// Package gateway is the running process: the app and the handlers of a configuration from Provision to
-// Cleanup, what outlives them, and what the admin API asks of them. The root package gives them to Caddy as
-// modules.
+// Package gateway is the running process: the app and the handlers of a configuration from
+// Provision to Cleanup, what outlives them, and what the admin API asks of them. The root package
+// gives them to Caddy as modules.
 //
 //	handler.go    a handler: how it is provisioned, and one request
 //	app.go        the app: what the handlers of a configuration share; appzone.go has zones that are

@@ -17,8 +17,8 @@ import (
 // A drainStart begins the drain of an app's node.
 type drainStart struct{ app *App }
 
-// watchDrain has the node drain when Caddy shuts down. App.Stop would be too late: Caddy stops its apps in
-// any order, and waits for the drain when it stops the HTTP app.
+// watchDrain has the node drain when Caddy shuts down. App.Stop would be too late: Caddy stops its
+// apps in any order, and waits for the drain when it stops the HTTP app.
 func (a *App) watchDrain() error {
 	events, err := a.ctx.App("events")
 	if err != nil {
@@ -27,8 +27,8 @@ func (a *App) watchDrain() error {
 	return events.(*caddyevents.App).On("stopping", drainStart{a})
 }
 
-// Handle implements caddyevents.Handler. It does nothing at a reload, which stops a configuration, too, but
-// drains nothing.
+// Handle implements caddyevents.Handler. It does nothing at a reload, which stops a configuration,
+// too, but drains nothing.
 func (d drainStart) Handle(context.Context, caddy.Event) error {
 	if !caddy.Exiting() {
 		return nil

@@ -63,8 +63,8 @@ func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	}
 }
 
-// After a dry run, the first rejection of a key is reported in the log, by an event and in the history, even
-// if the dry run has reported the key before.
+// After a dry run, the first rejection of a key is reported in the log, by an event and in the
+// history, even if the dry run has reported the key before.
 func TestFirstRejectionAfterDryRun(t *testing.T) {
 	for name, limit := range map[string]string{
 		"bucket": `"limit": "2/24h"`, "log": `"limit": "2/24h", "algorithm": "sliding_window_log"`,

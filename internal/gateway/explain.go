@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// explain returns what would happen to a request under the rules of a snapshot. The error is a mistake in the
-// question asked.
+// explain returns what would happen to a request under the rules of a snapshot. It returns an error
+// if asked has a mistake.
 func (a *App) explain(ctx context.Context, inForce *zone.Snapshot, asked *api.ExplainRequest) (*api.Explanation, error) {
 	answer, err := explain.Explain(ctx, a.http, handlers{a}, asked)
 	if err == nil {

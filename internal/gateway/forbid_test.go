@@ -17,8 +17,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// forbidding are handlers that forbid benchRequest("k"), each for another reason. A zone with a limit comes
-// before the zone that forbids it.
+// forbidding are handlers that forbid benchRequest("k"), each for another reason. A zone with a
+// limit comes before the zone that forbids it.
 var forbidding = []struct {
 	config, reason, message, zone string
 }{
@@ -114,8 +114,8 @@ func TestForbiddenByLegacyZoneIsError(t *testing.T) {
 	}
 }
 
-// A 403 belongs to no window whose first one could be logged. So log_rejections first bounds the lines per
-// second.
+// A 403 belongs to no window whose first one could be logged. So log_rejections first bounds the
+// lines per second.
 func TestForbiddenIsLogged(t *testing.T) {
 	const requests = 3 * usage.ReportsPerSecond
 	for _, tc := range forbidding {

@@ -141,12 +141,12 @@ func (h *Handler) warnUnused() {
 		if inRedis {
 			place = "Redis"
 		}
-		h.log.Warn("`storage` is accepted and not used: counts live in " + place)
+		h.log.Warn("`storage` is accepted and not used: counts are in " + place)
 	}
 }
 
 // Cleanup releases what Provision acquired, even if Provision failed. Requests of this
-// configuration may still be running: they hold references to the zones and their counts.
+// configuration may still be running: they still have the zones and their counts.
 func (h *Handler) Cleanup() error {
 	for _, release := range h.releases {
 		release()

@@ -14,10 +14,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 )
 
-// The handler allocates four times per request: the state, the function that returns placeholders, the list
-// of such functions in the replacer, and one string that holds all header values. If no zone matches, only
-// the function and the list are allocated. A rejection sets the ninth header, for which Go's map grows. The
-// race detector allocates, too, so this test runs without it.
+// The handler allocates four times per request: the state, the function that returns placeholders,
+// the list of such functions in the replacer, and one string that holds all header values. If no
+// zone matches, only the function and the list are allocated. A rejection sets the ninth header,
+// for which Go's map grows. The race detector allocates, too, so this test runs without it.
 func TestHandlerAllocatesLittle(t *testing.T) {
 	serve := func(h caddyhttp.MiddlewareHandler) float64 {
 		return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), benchRequest("k"), handlerThatWritesNothing) })
@@ -89,8 +89,8 @@ func TestUnrecordedDecisionsAllocateNothing(t *testing.T) {
 	}
 }
 
-// withServer returns a request as a server with these access logs hands it to handlers. logs is nil if the
-// server has no access log.
+// withServer returns a request as a server with these access logs hands it to handlers. logs is nil
+// if the server has no access log.
 func withServer(logs *caddyhttp.ServerLogConfig) *http.Request {
 	r := benchRequest("k")
 	ctx := context.WithValue(r.Context(), caddyhttp.ServerCtxKey, &caddyhttp.Server{Logs: logs})

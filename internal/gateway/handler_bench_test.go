@@ -21,16 +21,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// provisioned returns a handler from its JSON configuration. The handler is in a configuration of its own,
-// which runs until the test ends.
+// provisioned returns a handler from its JSON configuration. The handler is in a configuration of
+// its own, which runs until the test ends.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
 	h, _ := provisionedIn(tb, "", config)
 	return h
 }
 
-// provisionedIn does what provisioned does, with Caddy's storage in dir, or the default storage if dir is "".
-// stop stops the configuration before the test ends.
+// provisionedIn does what provisioned does, with Caddy's storage in dir, or the default storage if
+// dir is "". stop stops the configuration before the test ends.
 func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) {
 	tb.Helper()
 	shared := &caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}}
@@ -56,9 +56,9 @@ func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) 
 	return h, stop
 }
 
-// BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm keys, for a
-// rejection, if no zone matches, and with a thousand zones of which one matches the path. impl=next is the
-// request without the handler.
+// BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm
+// keys, for a rejection, if no zone matches, and with a thousand zones of which one matches the
+// path. impl=next is the request without the handler.
 func BenchmarkHandler(b *testing.B) {
 	three := provisioned(b, `{"rate_limits": {
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
@@ -103,10 +103,11 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkOverrides measures what 100,000 overrides of other keys, and overrides of the keys themselves, add
-// to a request: once with few keys, whose entries stay in the processor's caches, and once with many. The
-// same handler serves the same requests. The variants take turns, and the quickest batch of each counts, so
-// that other programs disturb it little. "own" overrides have different limits, "equal" ones the same limit.
+// BenchmarkOverrides measures what 100,000 overrides of other keys, and overrides of the keys
+// themselves, add to a request: once with few keys, whose entries stay in the processor's caches,
+// and once with many. The same handler serves the same requests. The variants take turns, and the
+// quickest batch of each counts, so that other programs disturb it little. "own" overrides have
+// different limits, "equal" ones the same limit.
 func BenchmarkOverrides(b *testing.B) {
 	const batch, n = 100, 100_000
 	h := provisioned(b, `{"rate_limits": {"bench": {"key": "{http.request.header.X-Api-Key}", "limit": "1000000000/1m"}}}`)

@@ -24,8 +24,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
-// A scriptedStore returns a decision that the test sets. A real store cannot be made to fail for one request
-// and not for the next.
+// A scriptedStore returns a decision that the test sets. A real store cannot be made to fail for
+// one request and not for the next.
 type scriptedStore struct {
 	*stores.Store // nil if nothing is reserved
 

@@ -42,8 +42,8 @@ func TestReportOnFirstOrEveryRejection(t *testing.T) {
 	}
 }
 
-// A zone logs the first rejections of at most ReportsPerSecond keys a second, unless all rejections are
-// logged.
+// A zone logs the first rejections of at most ReportsPerSecond keys a second, unless all rejections
+// are logged.
 func TestReportBoundsFirstRejections(t *testing.T) {
 	const keys = 2 * usage.ReportsPerSecond
 	for rejections, bounded := range map[string]bool{"first": true, "all": false} {
@@ -112,8 +112,8 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 	}
 }
 
-// The log names the zone with the highest rate, of two zones in the syntax of caddy-ratelimit, and has its
-// key.
+// The log names the zone with the highest rate, of two zones in the syntax of caddy-ratelimit, and
+// has its key.
 func TestRejectionHasKeyOfNamedZone(t *testing.T) {
 	s := &scriptedStore{decision: limiter.Decision{Limit: 1, RetryAt: 1_000_000}}
 	h, logs := scripted(t, `{"log_key": true, "rate_limits": {

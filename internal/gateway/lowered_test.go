@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// TestCountOutlastsLoweredLimit uses 20 of 100 requests per minute, which would be back after 12 s. Before
-// that, the limit falls to 10 per minute, and no request comes until the count of the old limit would have
-// been dropped. A bucket of 10 per minute that lacks 20 gets its first request back after 66 s.
+// TestCountOutlastsLoweredLimit uses 20 of 100 requests per minute, which would be back after 12 s.
+// Before that, the limit falls to 10 per minute, and no request comes until the count of the old
+// limit would have been dropped. A bucket of 10 per minute that lacks 20 gets its first request
+// back after 66 s.
 func TestCountOutlastsLoweredLimit(t *testing.T) {
 	for _, tc := range []struct {
 		name, limit, before, after string

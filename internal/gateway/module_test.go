@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// zonesInUse returns the zones that have counters, except the zone of emergency mode, which always keeps
-// them.
+// zonesInUse returns the zones that have counters, except the zone of emergency mode, which always
+// keeps them.
 func zonesInUse() []*usage.ZoneCounters {
 	return slices.DeleteFunc(usage.All(), func(z *usage.ZoneCounters) bool { return z.Name == api.EmergencyZone })
 }
@@ -135,7 +135,7 @@ func TestWarnUnused(t *testing.T) {
 		want  []string
 	}{
 		{"memory", nil, []string{"counts are per node: N nodes admit N times the limit", "in the memory of this process"}},
-		{"redis", new(config.Redis), []string{"the nodes share their counts in Redis", "counts live in Redis"}},
+		{"redis", new(config.Redis), []string{"the nodes share their counts in Redis", "counts are in Redis"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h, logs := scripted(t, settings, new(scriptedStore))

@@ -15,8 +15,8 @@ func (a *App) asApp() *App { return a }
 
 func (h *Handler) asHandler() *Handler { return h }
 
-// appOf returns the App of the configuration that ctx belongs to. Caddy provisions the App first, if it is
-// not provisioned yet.
+// appOf returns the App of the configuration that ctx belongs to. Caddy provisions the App first,
+// if it is not provisioned yet.
 func appOf(ctx caddy.Context) (*App, error) {
 	app, err := ctx.App(AppName)
 	if err != nil {
@@ -25,7 +25,8 @@ func appOf(ctx caddy.Context) (*App, error) {
 	return app.(appModule).asApp(), nil
 }
 
-// handlerOf returns the Handler of one of Caddy's handlers. It returns nil if that is another module.
+// handlerOf returns the Handler of one of Caddy's handlers. It returns nil if that is another
+// module.
 func handlerOf(h caddyhttp.MiddlewareHandler) *Handler {
 	if m, is := h.(handlerModule); is {
 		return m.asHandler()

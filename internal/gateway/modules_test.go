@@ -2,8 +2,8 @@ package gateway
 
 import "github.com/caddyserver/caddy/v2"
 
-// Caddy knows apps and handlers only embedded in the modules of the root package. In these tests, they are
-// modules themselves.
+// Caddy knows apps and handlers only embedded in the modules of the root package. In these tests,
+// they are modules themselves.
 
 func (*App) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: AppName, New: func() caddy.Module { return new(App) }}

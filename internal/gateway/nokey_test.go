@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Requests through a Unix socket have no address. They share one count, whatever headers clients send.
+// Requests through a Unix socket have no address. They share one count, whatever headers clients
+// send.
 func TestRequestsWithoutAddressShareACount(t *testing.T) {
 	for _, tc := range []struct {
 		name, zone string

@@ -60,7 +60,8 @@ const zoneWithAlgorithms = `{"rate_limits": {%q: {
 		{"path": "/most", "limit": "1000000000000/1m"},
 		{"path": "/free", "limit": "unlimited"}]}}}`
 
-// An override that a zone cannot have is refused where it is written, with its place and with what to use.
+// An override that a zone cannot have is refused where it is written, with its place and with what
+// to use.
 func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	h := provisioned(t, fmt.Sprintf(zoneWithAlgorithms, "override-check"))
 	h.app.set.Check = redisstore.Check // refuses counts whose fractions do not fit into values of Redis

@@ -22,8 +22,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// plan returns what a reload with a configuration would change, while the rules of a snapshot are in force.
-// The error is a mistake in the configuration, or that the store has failed.
+// plan returns what a reload with a configuration would change, while the rules of a snapshot are
+// in force. It returns an error if the configuration has a mistake, or if the store has failed.
 func (a *App) plan(ctx context.Context, running *zone.Snapshot, text []byte) (*api.Plan, error) {
 	planned, err := a.compile(text)
 	if err != nil {
@@ -45,8 +45,8 @@ func (a *App) plan(ctx context.Context, running *zone.Snapshot, text []byte) (*a
 	return &api.Plan{Zones: zones, Rules: lost, Resets: resets}, nil
 }
 
-// compile compiles the zones of a configuration of Caddy in JSON as Provision does, but loads no matchers and
-// acquires nothing. A zone that a has, too, gets the handle that it has in a.
+// compile compiles the zones of a configuration of Caddy in JSON as Provision does, but loads no
+// matchers and acquires nothing. A zone that a has, too, gets the handle that it has in a.
 func (a *App) compile(text []byte) (*App, error) {
 	settings, found, err := config.Find(text)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *App) compile(text []byte) (*App, error) {
 	if err := planned.resolveRedis(); err != nil {
 		return nil, err
 	}
-	// The storage of the planned configuration is not known without loading it. The storage of a stands in
-	// for it.
+	// The storage of the planned configuration is not known without loading it. The storage of a
+	// stands in for it.
 	if planned.ruleStore, err = rulewatch.Resolve(planned.Rules, a.ctx.Storage(), planned.redis); err != nil {
 		return nil, atPlace(cmp.Or(planned.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
@@ -115,7 +115,8 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Counts) 
 	return nil
 }
 
-// planFrom returns what changes in the zones if a replaces old. It leaves out zones that do not change.
+// planFrom returns what changes in the zones if a replaces old. It leaves out zones that do not
+// change.
 func (a *App) planFrom(old *App, after, before *zone.Snapshot) []api.PlannedZone {
 	sameShared := reflect.DeepEqual(old.Tiers, a.Tiers) && reflect.DeepEqual(old.DefaultSettings(), a.DefaultSettings())
 	zones := after.Plan(before, a.redis.MovedFrom(old.redis))
@@ -135,8 +136,8 @@ func (a *App) planFrom(old *App, after, before *zone.Snapshot) []api.PlannedZone
 	})
 }
 
-// plannedDefinition returns the definition of a zone for the fleet, with its mode and on_outage, in which
-// nodes may differ. It returns nil if z is nil.
+// plannedDefinition returns the definition of a zone for the fleet, with its mode and on_outage, in
+// which nodes may differ. It returns nil if z is nil.
 func (a *App) plannedDefinition(z *config.Zone) membership.Definition {
 	definition := a.fleetDefinition(z)
 	if definition != nil {
@@ -146,9 +147,9 @@ func (a *App) plannedDefinition(z *config.Zone) membership.Definition {
 	return definition
 }
 
-// logReload logs what changes in the zones because a reload has replaced the app old by a: a line for each
-// zone that changes, and a warning for each zone whose keys start at their full limit, wholly or in part. It
-// adds the lines to the journals of the zones.
+// logReload logs what changes in the zones because a reload has replaced the app old by a: a line
+// for each zone that changes, and a warning for each zone whose keys start at their full limit,
+// wholly or in part. It adds the lines to the journals of the zones.
 func (a *App) logReload(old *App) {
 	now := time.Now()
 	for _, z := range a.planFrom(old, a.rulesInForce(), old.rulesInForce()) {

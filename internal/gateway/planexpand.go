@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// A configuration that comes over the admin API to be planned is compiled, and its errors are answered.
-// Whoever may ask for a plan need not be allowed to read the files and the environment of Caddy. So a
-// placeholder of these is expanded only if the running configuration has the same text in a setting of the
-// same name.
+// A configuration that comes over the admin API to be planned is compiled, and its errors are
+// answered. Whoever may ask for a plan need not be allowed to read the files and the environment of
+// Caddy. So a placeholder of these is expanded only if the running configuration has the same text
+// in a setting of the same name.
 
-// A processText is a text with such a placeholder.
+// A processText is a text with a placeholder of the process, and the setting that has the text.
 type processText struct{ setting, text string }
 
 // noteSettings keeps settings of the running configuration for plans.
@@ -21,7 +21,8 @@ func (a *App) noteSettings(settings any) {
 	a.settings = append(a.settings, settings)
 }
 
-// checkProcessTexts refuses the texts of planned settings that the running configuration does not have.
+// checkProcessTexts refuses the texts of planned settings that the running configuration does not
+// have.
 func (a *App) checkProcessTexts(planned ...any) error {
 	texts, err := processTextsOf(planned)
 	if err != nil || len(texts) == 0 {

@@ -12,8 +12,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// FuzzProvision compiles the JSON of an app and of a handler, as a load and a plan do, but connects to
-// nothing. Nothing panics, errors have a remedy, and an accepted configuration reads as it is written.
+// FuzzProvision compiles the JSON of an app and of a handler, as a load and a plan do, but connects
+// to nothing. Nothing panics, errors have a remedy, and an accepted configuration reads as it is
+// written.
 func FuzzProvision(f *testing.F) {
 	h, _ := provisionedIn(f, f.TempDir(), `{"rate_limits": {"user": {"key": "static", "limit": "5/1h"}}}`)
 	running := h.app

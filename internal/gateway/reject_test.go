@@ -29,8 +29,8 @@ func TestRejectionKeepsServerHeader(t *testing.T) {
 	}
 }
 
-// An error route may have a rate_limit handler, too. Its headers replace those of the handler that rejected
-// the request, except Retry-After.
+// An error route may have a rate_limit handler, too. Its headers replace those of the handler that
+// rejected the request, except Retry-After.
 func TestErrorRouteKeepsRetryAfter(t *testing.T) {
 	rejecting := provisioned(t, `{"log_rejections": "none", "reject": "error", "rate_limits": {
 		"rejecting": {"key": "all", "limit": {"block": true}}}}`)
@@ -98,8 +98,8 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 	}
 }
 
-// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. The first rejection of a window
-// is logged, or all are.
+// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. The first rejection
+// of a window is logged, or all are.
 func TestRejectionsInOutageAreLogged(t *testing.T) {
 	for _, test := range []struct {
 		mode, which, message string

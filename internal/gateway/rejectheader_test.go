@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRejectHeaders has a zone add its headers to every rejection by the zone, in all forms, and to no other
-// response.
+// TestRejectHeaders has a zone add its headers to every rejection by the zone, in all forms, and to
+// no other response.
 func TestRejectHeaders(t *testing.T) {
 	closed := limiter.Decision{Source: limiter.FromOutage, At: 10_000_000, Limit: 5, RetryAt: 12_500_000, ResetAt: 12_500_000}
 	for _, tc := range []struct {
@@ -47,7 +47,8 @@ func TestRejectHeaders(t *testing.T) {
 	}
 }
 
-// If another zone of the handler rejects the request, the response has the headers of that zone, or none.
+// If another zone of the handler rejects the request, the response has the headers of that zone, or
+// none.
 func TestRejectHeadersOfOtherZones(t *testing.T) {
 	const zones = `{"log_rejections": "none", "rate_limits": {
 		"a": {"key": "all", "limit": "%A", "reject_headers": {"X-Support": ["of a"], "X-A": ["a"]}},
@@ -116,8 +117,8 @@ func TestRejectHeadersOfHostileClients(t *testing.T) {
 	}
 }
 
-// reject_header replaces a header that an earlier handler has set. Later handlers may change the header
-// without changing the next response.
+// reject_header replaces a header that an earlier handler has set. Later handlers may change the
+// header without changing the next response.
 func TestRejectHeadersReplace(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"user": {"key": "all", "limit": "block", "reject_headers": {
 		"X-Support": ["fixed"]}}}}`)

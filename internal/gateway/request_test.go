@@ -12,8 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// The placeholders of a zone that did not apply are empty. Only placeholders of a zone that does not exist
-// are unknown, and so printed literally.
+// The placeholders of a zone that did not apply are empty. Only placeholders of a zone that does
+// not exist are unknown, and so printed literally.
 func TestPlaceholdersOfZones(t *testing.T) {
 	zones := func(matched string) string {
 		rest := fmt.Sprintf(`"limit": {"events": 5, "window": "1m"}, "match": [{"method": [%q]}]`, matched)
@@ -63,9 +63,9 @@ func TestPlaceholdersOfLaterHandler(t *testing.T) {
 	}
 }
 
-// Each of the concurrent requests passes two handlers, of which the second rejects all but the first request.
-// A rejected request is charged nowhere. No request counts for another, or gets the body of another. The race
-// detector finds memory that two of them use.
+// Each of the concurrent requests passes two handlers, of which the second rejects all but the
+// first request. A rejected request is charged nowhere. No request counts for another, or gets the
+// body of another. The race detector finds memory that two of them use.
 func TestConcurrentRequestsShareNoEvaluation(t *testing.T) {
 	const clients, requests = 8, 50
 	outer := provisioned(t, `{"log_rejections": "none", "rate_limits": {

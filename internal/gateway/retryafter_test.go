@@ -14,8 +14,9 @@ import (
 // deniedForDay is the decision of a store that admits the key again in a day.
 var deniedForDay = limiter.Decision{At: 10_000_000, Limit: 100, RetryAt: 86_410_000_000, ResetAt: 86_410_000_000}
 
-// TestMaxRetryAfter has a wait of a day told as a wait of an hour, in all forms, whatever the store says and
-// whichever headers the response has. The log has the whole wait, because operators want to know it.
+// TestMaxRetryAfter has a wait of a day told as a wait of an hour, in all forms, whatever the store
+// says and whichever headers the response has. The log has the whole wait, because operators want
+// to know it.
 func TestMaxRetryAfter(t *testing.T) {
 	inOutage := deniedForDay
 	inOutage.Source = limiter.FromOutage
@@ -49,8 +50,8 @@ func TestMaxRetryAfter(t *testing.T) {
 	}
 }
 
-// An error route reads the bounded wait from the header. The instant at which the key is back at its full
-// limit is no wait, and is not bounded.
+// An error route reads the bounded wait from the header. The instant at which the key is back at
+// its full limit is no wait, and is not bounded.
 func TestMaxRetryAfterInErrorRoute(t *testing.T) {
 	h, _ := scripted(t, `{"max_retry_after": "1h", "reject": "error", "rate_limits": {"user": {"key": "all", "limit": "100/24h"}}}`,
 		&scriptedStore{decision: deniedForDay})

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
-// warnRewritten warns about each zone of a server whose endpoints or match name paths that a handler
-// before it may rewrite: their requests are counted elsewhere, or not at all.
+// warnRewritten warns about each zone of a server whose endpoints or match name paths that a
+// handler before it may rewrite: their requests are counted elsewhere, or not at all.
 func (a *App) warnRewritten(server *caddyhttp.Server) {
 	warned := make(map[string]bool) // sites may share a named route
 	for _, way := range reach.Ways(server, handlers{a}.Is) {

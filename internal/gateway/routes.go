@@ -23,8 +23,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// A site is a top-level route of a server, with what the routes nested in it show about zones. Routes that
-// handlers such as reverse_proxy have for responses are not part of it.
+// A site is a top-level route of a server, with what the routes nested in it show about zones.
+// Routes that handlers such as reverse_proxy have for responses are not part of it.
 type site struct {
 	hosts      []string // empty if the site is for all hosts
 	errorRoute bool
@@ -72,8 +72,8 @@ func (x *siteIndex) add(s *site) {
 	}
 }
 
-// overlapping yields the sites that share requests with s, and s itself. It yields a site once for each host
-// that the two share.
+// overlapping yields the sites that share requests with s, and s itself. It yields a site once for
+// each host that the two share.
 func (x *siteIndex) overlapping(s *site) iter.Seq[*site] {
 	if len(s.hosts) == 0 {
 		return slices.Values(x.all)
@@ -214,8 +214,9 @@ func (s *site) zones() (zones []*zone.Zone) {
 	return zones
 }
 
-// unusedBy returns the zones whose rejections come to no error route, although s has error routes for them.
-// It returns nil if a zone or a handler of the same requests hands errors of status 429 over to these.
+// unusedBy returns the zones whose rejections do not come to the error routes of s, although s has
+// error routes for status 429. It returns nil if any zone or handler of the same requests hands
+// errors of status 429 over to these routes.
 func (x *siteIndex) unusedBy(s *site) (zones []string) {
 	for other := range x.overlapping(s) {
 		if other.errorRoute {

@@ -10,9 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before the app:
-// until the app starts, requests have the rules that the process knows already, so that a reload leaves no
-// gap. If the process knows no rules yet, requests wait for the app.
+// rulesInForce returns the rules that requests read. It is one atomic load. Servers may start
+// before the app: until the app starts, requests have the rules that the process knows already, so
+// that a reload leaves no gap. If the process knows no rules yet, requests wait for the app.
 func (a *App) rulesInForce() *zone.Snapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
@@ -37,7 +37,8 @@ func (a *App) rulesBeforeStart() *rules.Version {
 	return &rules.Version{Document: new(rules.Document)}
 }
 
-// applyLocked puts a version in force, and compiles the zones that it changes. a.applying must be held.
+// applyLocked puts a version in force, and compiles the zones that it changes. a.applying must be
+// held.
 func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	earlier := a.inForce.Load()
 	if earlier != nil && earlier.Version == v {
@@ -57,11 +58,12 @@ func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	return s
 }
 
-// logLeftOut logs the rules that are left out of a version because they do not fit the configuration: the
-// configuration has changed, or nobody has validated what was written to the store. It logs ten at most.
+// logLeftOut logs the rules that are left out of a version because they do not fit the
+// configuration: the configuration has changed, or nobody has validated what was written to the
+// store. It logs ten at most.
 func (a *App) logLeftOut(left []error, about ...zap.Field) {
 	for _, err := range left[:min(len(left), 10)] {
-		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it",
+		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that fit, or delete the rule",
 			append(about, zap.Error(err), zap.Int("of", len(left)))...)
 	}
 }
@@ -69,7 +71,8 @@ func (a *App) logLeftOut(left []error, about ...zap.Field) {
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.
 const maxRulesWait = 500 * time.Millisecond
 
-// waitForRules waits until known is closed, for maxRulesWait at most, and reports whether it is closed.
+// waitForRules waits until known is closed, for maxRulesWait at most, and reports whether it is
+// closed.
 func waitForRules(known <-chan struct{}) bool {
 	timer := time.NewTimer(maxRulesWait)
 	defer timer.Stop()
@@ -81,8 +84,8 @@ func waitForRules(known <-chan struct{}) bool {
 	}
 }
 
-// acquireRules acquires the watcher of the rules, and waits for the rules a moment. The app must follow the
-// watcher afterwards.
+// acquireRules acquires the watcher of the rules, and waits for the rules a moment. The app must
+// follow the watcher afterwards.
 func (a *App) acquireRules() {
 	a.watcher, a.releaseWatcher = a.ruleStore.Acquire(reports)
 	waitForRules(a.watcher.Loaded())
@@ -105,9 +108,9 @@ func (a *App) releaseRules() {
 	}
 }
 
-// tellAgain tells the store and the metrics, which outlive configurations, which rules are in force in a.
-// Another configuration, which has failed to start or has ended after a has started, may have told them its
-// own rules.
+// tellAgain tells the store and the metrics, which outlive configurations, which rules are in force
+// in a. Another configuration, which has failed to start or has ended after a has started, may have
+// told them its own rules.
 func (a *App) tellAgain() {
 	a.applying.Lock()
 	defer a.applying.Unlock()
@@ -132,8 +135,8 @@ func (a *App) follow(t rules.Transition) {
 	}
 }
 
-// dropCounts makes this node forget its leases and denials of the counts that operators have changed in the
-// store.
+// dropCounts makes this node forget its leases and denials of the counts that operators have
+// changed in the store.
 func (a *App) dropCounts(t rules.Transition) {
 	leases := a.store.Leases()
 	if leases == nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// inStorage returns a handler with one zone, which runs with rules in a storage in dir, and a function that
-// stops it.
+// inStorage returns a handler with one zone, which runs with rules in a storage in dir, and a
+// function that stops it.
 func inStorage(t *testing.T, dir, zone string) (h *Handler, stop func()) {
 	t.Helper()
 	return provisionedIn(t, dir, fmt.Sprintf(zoneWithRules, zone))
@@ -55,7 +55,8 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	return rules.Validate(d, nil, (&adminapi.Running{Set: &h.app.set}).Schema(), time.Now())
 }
 
-// Rules are in force when they have been written. They outlive reloads, without a gap, and the process.
+// Rules are in force when they have been written. They outlive reloads, without a gap, and the
+// process.
 func TestRulesOutliveReloads(t *testing.T) {
 	dir := t.TempDir()
 	first, stopFirst := inStorage(t, dir, "reloaded-rules")
@@ -217,8 +218,8 @@ func TestProvisioningOpensNoRules(t *testing.T) {
 	}
 }
 
-// A rollback to any version makes the running zone decide as under that version, whatever rules were in force
-// in between.
+// A rollback to any version makes the running zone decide as under that version, whatever rules
+// were in force in between.
 func TestRollbackRestoresDecisions(t *testing.T) {
 	h, _ := inStorage(t, t.TempDir(), "rolled-back")
 	random := rand.New(rand.NewPCG(3, 4))

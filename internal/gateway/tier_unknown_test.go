@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnknownTierIsNotSilent has requests with tiers that their zone does not have. Each is logged once, and
-// counted by the metric.
+// TestUnknownTierIsNotSilent has requests with tiers that their zone does not have. Each is logged
+// once, and counted by the metric.
 func TestUnknownTierIsNotSilent(t *testing.T) {
 	h, logs := observed(t, `{"key": "static", "tier": {"placeholder": "{plan}", "default": "free",
 		"tiers": {"free": "1/1h", "pro": "9/1h"}}}`)

@@ -13,7 +13,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// observed returns a provisioned handler and its log. The handler has one zone, whose place is Caddyfile:7.
+// observed returns a provisioned handler and its log. The handler has one zone, whose place is
+// Caddyfile:7.
 func observed(t *testing.T, zone string) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
 	zone = strings.Replace(zone, "{", `{"place": "Caddyfile:7", `, 1)

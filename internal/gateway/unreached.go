@@ -17,8 +17,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 )
 
-// checkReached returns an error if no request can reach a handler of a server, because another handler before
-// it answers all requests. It warns if some requests do not reach a handler that is for all requests.
+// checkReached returns an error if no request can reach a handler of a server, because another
+// handler before it answers all requests. It warns if some requests do not reach a handler that is
+// for all requests.
 func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -64,8 +65,8 @@ func (ReachCheck) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision returns an error if no request can reach a rate_limit handler. It warns about paths that
-// other handlers rewrite before.
+// Provision returns an error if no request can reach a rate_limit handler. It warns about paths
+// that other handlers rewrite before.
 func (*ReachCheck) Provision(ctx caddy.Context) error {
 	app, err := appOf(ctx)
 	if err != nil {

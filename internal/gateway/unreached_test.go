@@ -8,8 +8,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// `caddy validate` refuses a handler that no request reaches, as the start does: in plain routes, in nested
-// ones, and in those for errors.
+// `caddy validate` refuses a handler that no request reaches, as the start does: in plain routes,
+// in nested ones, and in those for errors.
 func TestValidateRefusesUnreached(t *testing.T) {
 	const (
 		respond = `{"handler":"static_response"}`

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// BenchmarkWait sends 120 requests a second to a limit of 100 for ten seconds. It reports how many were
-// admitted, how long the longest wait was, and how late requests began: how long after the instant at which
-// the bucket had an event for the request.
+// BenchmarkWait sends 120 requests a second to a limit of 100 for ten seconds. It reports how many
+// were admitted, how long the longest wait was, and how late requests began: how long after the
+// instant at which the bucket had an event for the request.
 func BenchmarkWait(b *testing.B) {
 	h := provisioned(b, keyed("bench_wait", `"limit": "100/1s burst 1", "wait": "500ms"`))
 	for b.Loop() {

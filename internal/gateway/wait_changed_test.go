@@ -12,8 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A waiting request is decided by the rules in force when its wait ends. At 0 s, ten requests pass, and
-// twenty wait until 1 s.
+// A waiting request is decided by the rules in force when its wait ends. At 0 s, ten requests pass,
+// and twenty wait until 1 s.
 func TestLimitChangesDuringWait(t *testing.T) {
 	for _, tc := range []struct {
 		name, document string
@@ -90,8 +90,8 @@ func (c *crowd) statuses() map[int]int {
 	return counts
 }
 
-// Requests that wait for the status of other requests are decided by the rules in force, too. The first five
-// of ten do not count.
+// Requests that wait for the status of other requests are decided by the rules in force, too. The
+// first five of ten do not count.
 func TestLimitChangesDuringWaitForStatus(t *testing.T) {
 	for document, want := range map[string]int{
 		`{}`: 10,
@@ -135,7 +135,8 @@ func TestLimitChangesDuringWaitForStatus(t *testing.T) {
 	}
 }
 
-// A request that waits for a permit is decided by the rules in force, too. It holds no permit in the end.
+// A request that waits for a permit is decided by the rules in force, too. It holds no permit in
+// the end.
 func TestKeyDeniedDuringWaitForPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := provisionedIn(t, t.TempDir(), `{"rate_limits": {"permit": {

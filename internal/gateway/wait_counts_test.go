@@ -14,8 +14,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// TestWaitOfClientThatLeavesBeside has a client leave while its request waits in zone b. The request has not
-// reached the next handler, so zone a gets back what it has taken for it, and has room for the next request.
+// TestWaitOfClientThatLeavesBeside has a client leave while its request waits in zone b. The
+// request has not reached the next handler, so zone a gets back what it has taken for it, and has
+// room for the next request.
 func TestWaitOfClientThatLeavesBeside(t *testing.T) {
 	for name, zone := range map[string]string{
 		"plain":    `"limit": "2/1000h"`,
@@ -48,7 +49,8 @@ func TestWaitOfClientThatLeavesBeside(t *testing.T) {
 	}
 }
 
-// TestRejectionAfterWaitIsLogged has the first rejection of a key logged though it comes after a wait.
+// TestRejectionAfterWaitIsLogged has the first rejection of a key logged though it comes after a
+// wait.
 func TestRejectionAfterWaitIsLogged(t *testing.T) {
 	h := provisioned(t, `{"rate_limits": {
 		"logged-permit": {"key": "{http.request.header.X-Api-Key}", "concurrent": 1, "wait": "100ms"}}}`)
@@ -72,7 +74,8 @@ func TestRejectionAfterWaitIsLogged(t *testing.T) {
 	})
 }
 
-// TestWaitForPermitIsCounted counts requests that wait for permits: while they wait, and once in all.
+// TestWaitForPermitIsCounted counts requests that wait for permits: while they wait, and once in
+// all.
 func TestWaitForPermitIsCounted(t *testing.T) {
 	for name, zone := range map[string]string{
 		"alone": `"concurrent": 1, "wait": "1s"`,
@@ -150,8 +153,8 @@ func fill(t *testing.T, w *usage.Waits) {
 	})
 }
 
-// TestWaitIsRemembered wants the memory of a zone, in which operators try another limit, to have the instants
-// at which requests came, not those of their turns.
+// TestWaitIsRemembered wants the memory of a zone, in which operators try another limit, to have
+// the instants at which requests came, not those of their turns.
 func TestWaitIsRemembered(t *testing.T) {
 	for name, zone := range map[string]string{
 		"bucket": `"limit": "10/1s burst 1", "wait": "1s"`,

@@ -103,8 +103,8 @@ func TestWaitUsesEachSlot(t *testing.T) {
 	})
 }
 
-// TestWaitOfManyAtOnce sends 2000 requests at once. The bucket ends at 0, and not below: the next slot
-// after the last turn is free.
+// TestWaitOfManyAtOnce sends 2000 requests at once. The bucket ends at 0, and not below: the next
+// slot after the last turn is free.
 func TestWaitOfManyAtOnce(t *testing.T) {
 	inQueue(t, `"limit": "100/1s burst 1", "wait": "500ms"`, func(t *testing.T, c *crowd) {
 		for range 2000 {
@@ -136,8 +136,8 @@ func TestWaitOfManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestWaitOfClientThatLeaves has two clients leave. The turn of the newest request is given back, and an
-// older one is lost.
+// TestWaitOfClientThatLeaves has two clients leave. The turn of the newest request is given back,
+// and an older one is lost.
 func TestWaitOfClientThatLeaves(t *testing.T) {
 	inQueue(t, `"limit": "10/1s burst 1", "wait": "1s"`, func(t *testing.T, c *crowd) {
 		older, leaveOlder := context.WithCancel(t.Context())
@@ -189,7 +189,8 @@ func TestWaitForWindow(t *testing.T) {
 	}
 }
 
-// TestWaitIsBounded has requests wait up to the bounds: 1000 events of a key, and 5000 requests of a zone.
+// TestWaitIsBounded has requests wait up to the bounds: 1000 events of a key, and 5000 requests of
+// a zone.
 func TestWaitIsBounded(t *testing.T) {
 	inQueue(t, `"limit": "100/1s burst 1", "wait": "1m"`, func(t *testing.T, c *crowd) {
 		for range 1500 {
@@ -218,8 +219,8 @@ func TestWaitIsBounded(t *testing.T) {
 	})
 }
 
-// TestWaitBesideDenial has one zone deny a request that another zone would have wait. That zone takes nothing
-// for it.
+// TestWaitBesideDenial has one zone deny a request that another zone would have wait. That zone
+// takes nothing for it.
 func TestWaitBesideDenial(t *testing.T) {
 	const queue = `{"log_rejections": "none", "rate_limits": {
 		"beside_queue": {"key": "{http.request.header.X-Api-Key}", "limit": "10/1s burst 1", "wait": "1s"}`

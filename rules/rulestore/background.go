@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A background runs a function at a time until it is closed.
+// A background runs functions in the background, one at a time, until it is closed.
 type background struct {
 	ctx  context.Context // ends with close
 	stop context.CancelFunc
@@ -21,7 +21,7 @@ func newBackground() *background {
 	return b
 }
 
-// run runs f unless another one runs.
+// run begins to run f, unless another function is running.
 func (b *background) run(f func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -37,7 +37,7 @@ func (b *background) run(f func(context.Context)) {
 	})
 }
 
-// close ends what runs, and waits for it.
+// close ends the function that is running, and waits for it.
 func (b *background) close() {
 	b.mu.Lock()
 	b.stop()

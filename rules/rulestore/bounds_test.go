@@ -23,7 +23,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// hostileDocuments returns what somebody puts in place of a document who has broken into a store.
+// hostileDocuments returns what somebody who has broken into a store puts in place of a document.
 var hostileDocuments = sync.OnceValue(func() map[string][]byte {
 	all := make(map[string][]byte)
 	for name, text := range map[string]string{

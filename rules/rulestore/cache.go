@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// patchFrom is how many entries a document has at least that is stored as a patch. Shorter ones
-	// are written as quickly whole.
+	// patchFrom is the least number of entries of a document that is stored as a patch. A shorter
+	// document is written as quickly whole.
 	patchFrom = 1000
 
-	// patchPart is how many times more entries it has than its patch, at least.
+	// patchPart is the least ratio of the entries of a document to those of its patch.
 	patchPart = 16
 
-	// mostPatches is after how many patches in a row a document is stored whole, too.
+	// mostPatches is the number of patches in a row after which a document is stored whole, too.
 	mostPatches = 100
 )
 
@@ -39,8 +39,8 @@ func (c *documentCache) get() (document *rules.Document, name string) {
 	return c.document, c.name
 }
 
-// encode returns a document to write. It has no data if it is the known one, and is a patch of that
-// if it is long and the patch is short.
+// encode encodes a document to write. The result has no data if the document is the known one. It
+// is a patch of the known one if the document is long and the patch is short.
 func (c *documentCache) encode(document *rules.Document) (*encodedDocument, error) {
 	known, name := c.get()
 	if known == document {

@@ -17,15 +17,16 @@ const nameLength = 2 * sha256.Size
 
 // An encodedDocument is a document as it is stored: whole, or as a patch of another one.
 type encodedDocument struct {
-	// name tells documents from others. A whole one is named by its text, so that it is stored once.
-	// One that is a patch is named by the base and the patch. So equal names are equal histories.
+	// name identifies the document. It is the hash of the text of a whole document, so that equal
+	// documents are stored once. The name of a patch is the hash of the base's name and the patch. So
+	// equal names stand for equal histories.
 	name string
 
-	base string // the name of the document that is patched; empty: it is whole
+	base string // name of the document that data is a patch of; "" if data is a whole document
 	data []byte // compressed
 }
 
-// encode returns a document, whole.
+// encode encodes a document whole.
 func encode(document *rules.Document) (*encodedDocument, error) {
 	text, data, err := compress(document)
 	if err != nil {
@@ -34,7 +35,7 @@ func encode(document *rules.Document) (*encodedDocument, error) {
 	return &encodedDocument{name: sum(text), data: data}, nil
 }
 
-// encodePatch returns a document as a patch of the one that is called base.
+// encodePatch encodes a document as a patch of the document with the name base.
 func encodePatch(base string, p *rules.Patch) (*encodedDocument, error) {
 	_, data, err := compress(p)
 	if err != nil {
@@ -48,19 +49,19 @@ func patchedName(base string, patch []byte) string { return sum([]byte(base), pa
 func sum(texts ...[]byte) string {
 	h := sha256.New()
 	for _, text := range texts {
-		_, _ = h.Write(text) // which never fails
+		_, _ = h.Write(text) // a hash never fails
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// compress returns v as JSON, and that compressed.
+// compress returns v as JSON, and the same JSON compressed.
 func compress(v any) (text, data []byte, err error) {
 	if text, err = json.Marshal(v); err != nil {
 		return nil, nil, err
 	}
 	var buffer bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&buffer, gzip.BestSpeed) // which is a level
-	_, _ = w.Write(text)                                 // to memory
+	w, _ := gzip.NewWriterLevel(&buffer, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(text)                                 // a write to memory never fails
 	_ = w.Close()
 	if len(text) > maxText || buffer.Len() > maxDocument {
 		return nil, nil, fmt.Errorf("the rules are too long to be stored, %d bytes: use fewer entries", len(text))
@@ -68,8 +69,8 @@ func compress(v any) (text, data []byte, err error) {
 	return text, buffer.Bytes(), nil
 }
 
-// decompress reads what compress has made into v, and returns how many bytes it has, at most most.
-// The checksum of gzip shows that it is whole.
+// decompress decodes into v what compress has made, and returns how many bytes of JSON it is. It
+// refuses more than most bytes. The checksum of gzip shows that data is whole.
 func decompress(data []byte, most int, v any) (size int, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -89,7 +90,7 @@ func decompress(data []byte, most int, v any) (size int, err error) {
 	return len(text), nil
 }
 
-// decode returns a whole document.
+// decode decodes a whole document.
 func decode(data []byte) (*rules.Document, error) {
 	document := new(rules.Document)
 	if _, err := decompress(data, maxText, document); err != nil {
@@ -98,7 +99,7 @@ func decode(data []byte) (*rules.Document, error) {
 	return document, checked(document)
 }
 
-// checked returns an error if a document that was read is none that was ever written.
+// checked returns an error if no node can have written a document that was read.
 func checked(document *rules.Document) error {
 	if err := document.CheckObjects(); err != nil {
 		return damaged(err)
@@ -112,8 +113,8 @@ type storedPatch struct {
 	data []byte
 }
 
-// patched returns a document, which is called base, with patches of it, the oldest first. Their
-// names show that they belong to it.
+// patched returns a document, whose name is base, after the patches, of which the oldest is first.
+// The names of the patches show that they belong to the document.
 func patched(document *rules.Document, base string, patches []storedPatch) (*rules.Document, error) {
 	room := maxPatched
 	for _, stored := range patches {

@@ -1,12 +1,12 @@
 // Package rulestore has the stores of package rules: Caddy's storage, Redis, and PostgreSQL.
 //
 // Caddy's storage and Redis keep the newest 200 versions, and fewer when their documents take more
-// than 64 MB. A document is compressed, and kept once for all versions that have it: those of a
-// reset do not change the document. PostgreSQL keeps what each version has changed, for the newest
-// 1000 versions: see [Postgres].
+// than 64 MB. A document is compressed, and kept once for all versions that have it: a reset, for
+// example, does not change the document. PostgreSQL keeps what each version has changed, for the
+// newest 1000 versions: see [Postgres].
 //
-// What a store returns may be of somebody who has broken into it. So the bounds of what may be
-// written hold for what is read, before it takes more memory than that.
+// Somebody who has broken into a store may have written what it returns. So what is read is checked
+// against the bounds of what may be written, before it takes more memory than these permit.
 package rulestore
 
 const (
@@ -25,7 +25,7 @@ const (
 // limits are how much a store keeps, at most. The newest version is always kept.
 type limits struct {
 	versions int
-	bytes    int // of documents, compressed
+	bytes    int // size of all documents, compressed
 }
 
 var defaultLimits = limits{versions: 200, bytes: 64 << 20}

@@ -17,7 +17,7 @@ import (
 // call, and then makes its tables if necessary.
 type Postgres struct {
 	pool   *pgxpool.Pool
-	tables string // the folder of their migrations
+	tables string // the folder with the migrations of the tables
 
 	migrating sync.Mutex
 	migrated  bool // guarded by migrating
@@ -46,7 +46,8 @@ func OpenPostgres(url string) (*Postgres, error) {
 // Name implements [rules.VersionStore].
 func (*Postgres) Name() string { return "postgres" }
 
-// Place names the database without its user and password: it stays when these change.
+// Place returns a name of the database without its user and password, so the name stays when these
+// change.
 func (p *Postgres) Place() string {
 	c := p.pool.Config().ConnConfig
 	hosts := []string{fmt.Sprint(c.Host, ":", c.Port)}
@@ -119,8 +120,8 @@ func (p *Postgres) History(ctx context.Context, before int64, limit int) (histor
 	return history, err
 }
 
-// Watch implements [rules.VersionStore]. It listens on a connection of its own, which triggers notify of
-// versions.
+// Watch implements [rules.VersionStore]. It listens on a connection of its own for the
+// notifications that triggers send.
 func (p *Postgres) Watch(ctx context.Context, changed func()) error {
 	if err := p.migrate(ctx); err != nil {
 		return explain(err)

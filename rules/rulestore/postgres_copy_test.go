@@ -14,7 +14,8 @@ import (
 )
 
 // TestPostgresRestoredBeforeStart starts a node that has a copy of version 2, before its server. If
-// that has version 1, somebody has restored a backup, which stays. An empty database gets version 2.
+// the server has version 1, somebody has restored a backup, and version 1 stays. An empty database
+// gets version 2.
 func TestPostgresRestoredBeforeStart(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ restored, want int64 }{"a backup": {1, 1}, "nothing": {0, 2}} {

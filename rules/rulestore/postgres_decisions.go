@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Decisions writes what nodes record of their decisions to a table of the PostgreSQL that has the
-// rules. It makes the table at the first call, if necessary. It has one connection of its own, so
-// that rules never wait for records.
+// Decisions writes the decisions that nodes record to a table of the PostgreSQL that has the rules.
+// It makes the table at the first call, if necessary. It has one connection of its own, so that
+// rules never wait for records.
 type Decisions struct{ store *Postgres }
 
 // A DecisionRow is a row of the table, as the columns are called there.
@@ -42,7 +42,7 @@ type DecisionRow struct {
 	Limit     *int64    `json:"rate_limit"`
 	Remaining *int64    `json:"remaining"`
 	Wait      *string   `json:"wait"`   // an interval
-	Waited    *string   `json:"waited"` // the same
+	Waited    *string   `json:"waited"` // an interval
 }
 
 // OpenDecisions returns the table in the database of a URL, as OpenPostgres takes it. It does not
@@ -76,7 +76,7 @@ func (d *Decisions) Write(ctx context.Context, rows []DecisionRow) error {
 }
 
 // withoutNUL returns JSON without escaped NUL characters in its texts, which PostgreSQL refuses.
-// Clients write some of them.
+// Clients write some of these texts.
 func withoutNUL(text string) string {
 	const nul = `\u0000`
 	if !strings.Contains(text, nul) {
@@ -85,8 +85,8 @@ func withoutNUL(text string) string {
 	return strings.NewReplacer(`\\`, `\\`, nul, `\ufffd`).Replace(text) // an escaped backslash may stand before u0000
 }
 
-// Remove removes rows that are older than an age, by the clock of the server, but at most some. It
-// returns how many: none while another node removes some.
+// Remove removes rows that are older than age by the clock of the server, but at most most rows. It
+// returns how many rows it has removed. It removes none while another node removes rows.
 func (d *Decisions) Remove(ctx context.Context, age time.Duration, most int) (removed int, err error) {
 	const remove = "DELETE FROM rate_limit_decisions WHERE id IN (SELECT id FROM rate_limit_decisions " +
 		"WHERE time < now() - make_interval(secs => $1) ORDER BY time LIMIT $2)"
@@ -106,7 +106,7 @@ func (d *Decisions) Remove(ctx context.Context, age time.Duration, most int) (re
 // Close closes the connection.
 func (d *Decisions) Close() { _ = d.store.Close() }
 
-// IsRefused reports whether an error of Write is about the rows, so that to write them again would
+// IsRefused reports whether an error of Write is about the rows, so that writing them again would
 // fail again.
 func IsRefused(err error) bool {
 	var refused *pgconn.PgError

@@ -37,7 +37,7 @@ func (p person) rows(t *testing.T, query string) (text string) {
 	return text
 }
 
-// A row has what its columns are called for.
+// Each column has the value that its name says.
 func TestDecisionsAreRows(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
@@ -72,7 +72,7 @@ func TestDecisionsAreRows(t *testing.T) {
 	}
 }
 
-// What the table does not take is refused for good, and nothing of it is written.
+// Rows that the table does not accept are refused for good, and none of them is written.
 func TestDecisionsRefused(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
@@ -125,8 +125,8 @@ func TestOldDecisionsAreRemoved(t *testing.T) {
 	}
 }
 
-// TestDecisionsPage runs the statements of docs/operate/decisions.md, in their order, as the owner of
-// the table. Afterwards a node records with the rights of the page.
+// TestDecisionsPage runs the statements of docs/operate/decisions.md, in their order, as the owner
+// of the table. Afterwards a node records with the rights of the page.
 func TestDecisionsPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/operate/decisions.md")

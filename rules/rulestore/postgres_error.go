@@ -30,7 +30,7 @@ const urlForm = "use postgres://<user>:<password>@<host>:5432/<database>, " +
 // maxMessage is the most bytes of one message of PostgreSQL, such as a row.
 const maxMessage = 16 << 20
 
-// parseURL checks a URL. No error has parts of it that may be of the password.
+// parseURL parses a URL. Its errors have no part of the URL that may belong to the password.
 func parseURL(text string) (*pgxpool.Config, error) {
 	_, rest, _ := strings.Cut(text, "://")
 	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
@@ -53,7 +53,7 @@ func parseURL(text string) (*pgxpool.Config, error) {
 		f.SetMaxBodyLen(maxMessage)
 		return f
 	}
-	// So a server that has vanished is noticed by a connection that only listens, too.
+	// By these probes, a connection that only listens notices a server that has vanished.
 	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3,
 	}}
@@ -61,14 +61,14 @@ func parseURL(text string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// mentions reports whether a text has a word of another one.
+// mentions reports whether a text contains one of the words.
 func mentions(text, words string) bool {
 	const shortest = 3
 	all := strings.FieldsFunc(words, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 	return slices.ContainsFunc(all, func(word string) bool { return len(word) >= shortest && strings.Contains(text, word) })
 }
 
-// The codes of errors of PostgreSQL that are more than text here.
+// The codes of the errors of PostgreSQL that this package handles.
 const (
 	undefinedTable   = "42P01"
 	deadlockDetected = "40P01"
@@ -107,7 +107,7 @@ func explain(err error) error {
 	)
 	if errors.As(err, &refused) {
 		remedy = remedies[refused.Code]
-		if remedy == "" && strings.HasPrefix(refused.Code, "57P") { // it shuts down or starts
+		if remedy == "" && strings.HasPrefix(refused.Code, "57P") { // the server shuts down or starts
 			remedy = "use a PostgreSQL that runs"
 		}
 	}

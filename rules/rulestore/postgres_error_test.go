@@ -147,7 +147,7 @@ func serve(t *testing.T, address string, handle func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// forward has what connects to an address reach another one, until the test ends.
+// forward forwards connections from an address to another one, until the test ends.
 func forward(t *testing.T, address, other string) {
 	t.Helper()
 	serve(t, address, func(conn net.Conn) {
@@ -186,7 +186,7 @@ func TestPostgresDownAtStart(t *testing.T) {
 	}
 }
 
-// TestPostgresTexts writes what PostgreSQL cannot keep.
+// TestPostgresTexts writes texts that PostgreSQL cannot keep.
 func TestPostgresTexts(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)

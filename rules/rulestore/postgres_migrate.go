@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// migrations are applied in the order of their names, once each: those in the folder of the tables
-// that a connection needs. No two have the same name.
+// migrations has the migrations of all tables, in a folder for each group of tables. Those of a
+// folder are applied once each, in the order of their names. No two migrations have the same name.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -21,8 +21,8 @@ const (
 	decisionsTables = "migrations/decisions"
 )
 
-// migrate makes and changes tables as far as that was not done yet. It needs no right to do so when
-// all is done.
+// migrate applies the migrations that were not applied yet. If all were applied, it needs no right
+// to change tables.
 func (p *Postgres) migrate(ctx context.Context) error {
 	p.migrating.Lock()
 	defer p.migrating.Unlock()
@@ -70,8 +70,8 @@ func migrationsIn(folder string) (names []string, err error) {
 	return names, err
 }
 
-// missingMigrations returns those of the migrations that were not applied. Others may be those of a
-// newer version of this module, with which this one works.
+// missingMigrations returns which of the wanted migrations were not applied. The database may have
+// other migrations, of a newer version of this module. This version works with these.
 func missingMigrations(ctx context.Context, tx pgx.Tx, wanted []string) (missing []string, err error) {
 	var exists bool
 	err = tx.QueryRow(ctx, "SELECT to_regclass('rate_limit_migrations') IS NOT NULL").Scan(&exists)
@@ -107,8 +107,8 @@ func beginMigrations(ctx context.Context, tx pgx.Tx, wanted []string) (missing [
 	case schema == "":
 		return nil, errors.New("no schema of the search path exists: use CREATE SCHEMA, or another search_path in the URL")
 	}
-	// The functions keep this search path: tables that others make elsewhere cannot take the place of
-	// theirs.
+	// The functions in migrations keep this search path, so tables that somebody makes in another
+	// schema cannot take the place of their tables.
 	path := pgx.Identifier{schema}.Sanitize() + ", pg_temp"
 	if _, err := tx.Exec(ctx, "SELECT set_config('search_path', $1, true)", path); err != nil {
 		return nil, err

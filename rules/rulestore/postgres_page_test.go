@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/pgtest"
 )
 
-// TestPostgresPage runs the statements of docs/operate/postgres.md, in their order: those after `sql
-// setup` and `sql as superuser` as the superuser, the others as the owner of the database.
+// TestPostgresPage runs the statements of docs/operate/postgres.md, in their order: those after
+// `sql setup` and `sql as superuser` as the superuser, the others as the owner of the database.
 func TestPostgresPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/operate/postgres.md")

@@ -27,8 +27,8 @@ var ruleTables = []struct{ name, primaryKey string }{
 	{emergencyTable, "id"},
 }
 
-// A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it, on
-// top of emptyRow. Each table has some of the columns.
+// A row is a row of any of the tables, in the form of JSON: to_jsonb makes it, and
+// jsonb_populate_recordset reads it on top of emptyRow. Each table has some of the columns.
 type row struct {
 	rules.Entry
 	rules.Key
@@ -53,8 +53,8 @@ func (r *row) equal(other *row) bool {
 	return a == b && instantOf(r.ExpiresAt) == instantOf(other.ExpiresAt)
 }
 
-// emptyRow has what a row is without the fields that are omitted when they are empty. Other columns
-// are NULL then.
+// emptyRow has the values of the fields that a row omits because they are empty. Columns that it
+// does not have are NULL if they are omitted.
 const emptyRow = `{"zone": "", "key": "", "key_base64": "", "missing": false, "endpoint": "", "tier": "",
 	"rate_limit": "", "dry_run": "", "compare_keys": "", "compare_limit": "", "compare_algorithm": "",
 	"action": "", "address": "", "reason": "", "created_by": "", "position": 0}`
@@ -69,8 +69,8 @@ func (r *row) primaryKey(table string) rowID {
 	return rowID{id: r.ID}
 }
 
-// rowsOf are the rows of a document by their table, in its order. Those of lists are rows of last if
-// the entry is that of last, and have no position otherwise.
+// rowsOf returns the rows of a document by their table, in the order of the document. An entry of a
+// list keeps the row that it has in last. The row of a new entry has no position yet.
 func rowsOf(d *rules.Document, last *snapshot) map[string][]*row {
 	was := cmp.Or(last.Document, new(rules.Document))
 	all := map[string][]*row{
@@ -86,7 +86,7 @@ func rowsOf(d *rules.Document, last *snapshot) map[string][]*row {
 	return all
 }
 
-// rowsOfList are the rows of a list. those are the rows of last.
+// rowsOfList returns the rows of a list. those are the rows of the list last.
 func rowsOfList[E comparable](list, last []E, those []*row, rowOf func(E) *row) []*row {
 	rows, next := make([]*row, 0, len(list)), 0
 	for _, s := range rules.Splices(last, list) {
@@ -148,7 +148,8 @@ func kept(e rules.Entry) rules.Entry {
 	return e
 }
 
-// instantOf returns an instant as PostgreSQL keeps it: to the microsecond. Nil is the zero Time.
+// instantOf returns an instant as PostgreSQL keeps it: to the microsecond. It returns the zero Time
+// if t is nil.
 func instantOf(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -156,8 +157,9 @@ func instantOf(t *time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// changePart sets the part of a document that is in a table, after some rows have changed, and returns all
-// rows of the table. A row that is nil in changed is removed. What has not changed is shared.
+// changePart sets the part of a document that a table has, after some rows of the table have
+// changed, and returns all rows of the table. A row that is nil in changed is removed. Entries and
+// rows that have not changed are shared.
 func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]*row) (merged []*row) {
 	switch table {
 	case overridesTable:
@@ -166,7 +168,7 @@ func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]
 		merged, d.Tiers = mergeRows(rows, d.Tiers, changed, (*row).assignment)
 	case accessTable:
 		merged, d.Access = mergeRows(rows, d.Access, changed, (*row).access)
-	default: // without an order
+	default: // the tables without an order
 		for _, r := range rows {
 			if _, replaced := changed[r.primaryKey(table)]; !replaced {
 				merged = append(merged, r)
@@ -186,8 +188,8 @@ func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]
 	return merged
 }
 
-// mergeRows returns the rows of a list, in their order, with changed ones in place of theirs, and the
-// list.
+// mergeRows returns the rows of a list, in their order, after changed has replaced some of them,
+// and the list with the entries of these rows.
 func mergeRows[E any](rows []*row, list []E, changed map[rowID]*row, entry func(*row) E) (merged []*row, entries []E) {
 	added := slices.DeleteFunc(slices.Collect(maps.Values(changed)), func(r *row) bool { return r == nil })
 	slices.SortFunc(added, (*row).compare)

@@ -12,15 +12,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// A snapshot is a version with its rows. It does not change. The rows of a list are in the order of
+// A snapshot is a version with its rows. It never changes. The rows of a list are in the order of
 // its entries.
 type snapshot struct {
 	rules.Version
-	transaction string // that wrote it
+	transaction string // the transaction that wrote the version
 	tables      map[string][]*row
 }
 
-// selectVersions counts the rows that SQL has changed: such versions have no summary.
+// selectVersions selects versions. A version that was written in SQL has no summary, so the query
+// counts the rows that it has changed.
 const selectVersions = `SELECT version, time, author, note, coalesce(summary, (
 		SELECT string_agg(format('%s: %s added, %s removed', table_name, added, removed), '; ') FROM (
 			SELECT e.table_name, count(*) FILTER (WHERE e.added) added, count(*) FILTER (WHERE NOT e.added) removed
@@ -40,7 +41,7 @@ func scanVersion(r pgx.CollectableRow) (*snapshot, error) {
 	return s, err
 }
 
-// one returns the only row of selectVersions, or nil.
+// one returns the version that where selects, or nil if there is none.
 func one(ctx context.Context, tx pgx.Tx, where string, args ...any) (*snapshot, error) {
 	found, err := tx.Query(ctx, selectVersions+where, args...)
 	if err != nil {
@@ -53,8 +54,8 @@ func one(ctx context.Context, tx pgx.Tx, where string, args ...any) (*snapshot, 
 	return s, err
 }
 
-// readNewest returns the newest version, which is nil if there is none. It reads of the tables only
-// what has changed since known, which may be nil.
+// readNewest returns the newest version, or nil if there is none. If the database still has the
+// version known, readNewest reads only what has changed since. known may be nil.
 func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, error) {
 	s, err := one(ctx, tx, "ORDER BY version DESC LIMIT 1")
 	if s == nil || err != nil {
@@ -94,9 +95,9 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 	return s, nil
 }
 
-// deriveFrom sets the tables and the document, from those of another version and the events between
-// the two. The database has both versions, hence all events between them. What no event is about is
-// shared.
+// deriveFrom sets the tables and the document of s, from those of another version and the events
+// between the two. The database has both versions, and so all events between them. s shares with
+// other what no event has changed.
 func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) error {
 	forward, order := s.Number > other.Number, "id"
 	if !forward {
@@ -111,7 +112,7 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		table   string
 		added   bool
 		entry   []byte
-		changed = make(map[string]map[rowID]*row) // nil if it is removed
+		changed = make(map[string]map[rowID]*row) // a removed row is nil
 		bound   = rowBound{rows: mostEvents}
 	)
 	_, err = pgx.ForEachRow(events, []any{&table, &added, &entry}, func() error {
@@ -143,17 +144,17 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 	return err
 }
 
-// mostEvents is how many events are read at most to derive a version from another one: each entry of
-// all lists may have been replaced several times.
+// mostEvents is how many events are read at most to derive a version from another one: each entry
+// of all lists may have been replaced several times.
 const mostEvents = 10 * rules.MaxEntries
 
 // A rowBound bounds the rows that are read of a table.
 type rowBound struct {
-	rows  int // that are still read
-	bytes int // of those that were read
+	rows  int // how many more rows may be read
+	bytes int // how many bytes were read
 }
 
-// decode is decodeRow within the bound.
+// decode decodes a row as decodeRow does. It returns an error if the rows exceed the bound.
 func (b *rowBound) decode(text []byte) (*row, error) {
 	b.rows--
 	b.bytes += len(text)
@@ -163,7 +164,7 @@ func (b *rowBound) decode(text []byte) (*row, error) {
 	return decodeRow(text)
 }
 
-// decodeRow reads what to_jsonb has made.
+// decodeRow decodes a row that to_jsonb has encoded.
 func decodeRow(text []byte) (*row, error) {
 	r := new(row)
 	err := json.Unmarshal(text, r)

@@ -141,7 +141,7 @@ func TestPostgresSQL(t *testing.T) {
 		t.Errorf("the summary of version 3 = %q, want %q", got, want)
 	}
 
-	// These change nothing.
+	// These statements change nothing.
 	alice.exec(t, "UPDATE rate_limit_overrides SET reason = reason; DELETE FROM rate_limit_overrides WHERE id = 'none'")
 	alice.exec(t, "BEGIN; DELETE FROM rate_limit_overrides; ROLLBACK")
 	if v := latest(t, store); v.Number != 9 {

@@ -57,7 +57,7 @@ func TestPostgres(t *testing.T) {
 	rulestoretest.Run(t, func(t *testing.T) rulestoretest.Fixture { return postgresFixture(t, server) })
 }
 
-// The server does not wait for its log by default: the store makes it do so.
+// By default, this server does not wait until its log is on disk. The store makes it wait.
 func TestPostgresCrash(t *testing.T) {
 	t.Parallel()
 	server := pgtest.NewServer(t, "synchronous_commit = off", "wal_writer_delay = 10s")

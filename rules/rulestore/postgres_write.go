@@ -17,10 +17,10 @@ import (
 // rowsPerStatement bounds the size of a statement.
 const rowsPerStatement = 10_000
 
-// beginWrite makes the transaction the only one that writes. A node that vanishes meanwhile does
-// not keep the lock for more than ten seconds. What is acknowledged is on disk, however the
-// database is set up. The lock comes last, in a statement of its own, because statements after it
-// must see what others have written before.
+// beginWrite has the statements that make a transaction the only one that writes. A node that
+// vanishes meanwhile does not keep the lock for more than ten seconds. What is acknowledged is on
+// disk, however the database is set up. The lock comes last, in a statement of its own, because
+// statements after it must see what others have written before.
 var beginWrite = []string{
 	`SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '10s', true)`,
 	`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`,
@@ -35,14 +35,15 @@ func (p *Postgres) Write(ctx context.Context, v *rules.Version, after int64) err
 		return err
 	}
 	err := p.do(ctx, pgx.TxOptions{}, write)
-	if hasCode(err, deadlockDetected) { // with somebody who locks rows in SQL before changing them
+	if hasCode(err, deadlockDetected) { // a deadlock with somebody who locks rows in SQL before changing them
 		err = p.do(ctx, pgx.TxOptions{}, write)
 	}
 	p.remember(written) // nil, so that all is read again, if what was known may be wrong
 	return err
 }
 
-// write returns the version as it is after the transaction, or nil.
+// write writes v, and returns the newest version with its rows. It returns nil if these are not
+// known.
 func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after int64) (*snapshot, error) {
 	for _, statement := range beginWrite {
 		if _, err := tx.Exec(ctx, statement); err != nil {
@@ -54,7 +55,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 		return nil, err
 	}
 	if last == nil {
-		last = new(snapshot) // whose document is nil, so that all is written
+		last = new(snapshot) // its document is nil, so that all is written
 	}
 	if last.Number != after || v.Number <= after {
 		return last, fmt.Errorf("%w: PostgreSQL has version %d", rules.ErrConflict, last.Number)
@@ -74,7 +75,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 	if err != nil {
 		return nil, err
 	}
-	if v.Document == last.Document { // as after an action
+	if v.Document == last.Document { // the version has only actions
 		written.tables = last.tables
 		return written, nil
 	}
@@ -89,11 +90,11 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 	return written, nil
 }
 
-// A tableChange is what leads from the rows of a table to others.
+// A tableChange is what changes the rows of a table into other rows.
 type tableChange struct {
 	table          string
 	removed, added []*row
-	rows           []*row // after it
+	rows           []*row // the rows after the change
 }
 
 // newTableChange compares the rows of a table with those that it is to have, in their order. It
@@ -112,7 +113,7 @@ func newTableChange(table string, old, wanted []*row, now time.Time) *tableChang
 			replaced[r.primaryKey(table)] = r
 		}
 	}
-	next, before := now.UnixMicro(), new(row) // as the column's default
+	next, before := now.UnixMicro(), new(row) // next is the default of the column position
 	for _, r := range old {
 		next = max(next, r.Position+1)
 	}
@@ -125,7 +126,7 @@ func newTableChange(table string, old, wanted []*row, now time.Time) *tableChang
 				next++
 			}
 			if r == was && r.Position != position {
-				moved := *r // others use it
+				moved := *r // other snapshots use the row
 				r = &moved
 			}
 			if r != was {

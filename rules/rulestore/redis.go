@@ -97,7 +97,7 @@ func (r *Redis) read(ctx context.Context, number string) (*rules.Version, error)
 }
 
 // parseDocument returns the document called name from what the script replies about it: a whole
-// document, or nothing if it is known, and patches.
+// document, or nothing if the patches begin with the known one, and the patches.
 func parseDocument(known *rules.Document, knownName, name string, reply []string) (*rules.Document, error) {
 	document, base := known, knownName
 	if whole := reply[0]; whole != "" {
@@ -135,7 +135,7 @@ func texts(reply any, err error) ([]string, error) {
 	return all, nil
 }
 
-// parseVersion returns a version without its document, and the name of that.
+// parseVersion returns a version without its document, and the name of the document.
 func parseVersion(text string) (v *rules.Version, document string, err error) {
 	if len(text) < nameLength {
 		return nil, "", damaged(errors.New("a version is too short"))
@@ -162,8 +162,8 @@ func (r *Redis) History(ctx context.Context, before int64, limit int) ([]*rules.
 	return history, nil
 }
 
-// Write implements [rules.VersionStore]. A version that Redis has is not written again. So it may be sent
-// again after an answer was lost.
+// Write implements [rules.VersionStore]. The script does not write a version again that Redis has,
+// so Write may be repeated after an answer was lost.
 func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error {
 	document, err := r.cache.encode(v.Document)
 	if err != nil {
@@ -198,21 +198,21 @@ func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error 
 	return nil
 }
 
-// write sends a version as text with its document.
+// write sends v, whose text without the document is text, with its document d.
 func (r *Redis) write(ctx context.Context, v *rules.Version, after int64, d *encodedDocument, text []byte) (any, error) {
 	return r.conn.Eval(ctx, writeScript,
 		after, v.Number, d.name+string(text), d.data, d.base, r.limits.versions, r.limits.bytes, r.channel)
 }
 
-// complete keeps a document whole that is kept as a patch, so that reading it takes no more of them.
-// If it fails, the next version tries again.
+// complete stores a document whole that is stored as a patch, so that a reader need not apply ever
+// more patches. If it fails, the next Write tries again.
 func (r *Redis) complete(ctx context.Context, name string, document *rules.Document) {
 	if whole, err := encode(document); err == nil {
 		_, _ = r.conn.Eval(ctx, completeScript, name, whole.data)
 	}
 }
 
-// Settings returns those of the Redis that has the rules.
+// Settings returns the settings of the Redis that has the rules.
 func (r *Redis) Settings(ctx context.Context) (redisconn.Settings, error) {
 	return r.conn.Settings(ctx)
 }

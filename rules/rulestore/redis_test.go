@@ -119,7 +119,8 @@ func TestRedisStoresDocumentsOnce(t *testing.T) {
 	}
 }
 
-// TestRedisUser has a user with the rights that docs/operate/redis.md lists, on no other keys and channels.
+// TestRedisUser has a user with the rights that docs/operate/redis.md lists, on no other keys and
+// channels.
 func TestRedisUser(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t, "user fleet on >secret ~rl:* &rl:* -@all +evalsha +script|load +ping +info +time"+

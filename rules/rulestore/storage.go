@@ -28,16 +28,16 @@ type KeyValueStorage interface {
 	List(ctx context.Context, path string, recursive bool) ([]string, error)
 }
 
-// lockTrusted is how long the lock is relied on. Others break one that was not refreshed for 10 s,
-// as when this process was suspended.
+// lockTrusted is how long a writer relies on its lock. Other nodes break a lock that was not
+// refreshed for 10 s, for example because its process was suspended.
 const lockTrusted = 8 * time.Second
 
 // Storage keeps versions in Caddy's storage, for one node, or for several that share it.
 //
 // One file, the index, has all versions without their documents, and is replaced as a whole: a
-// version is written entirely or not at all, and is acknowledged after that. It outlives a node that is
-// killed. Whether it outlives the machine depends on the storage; Caddy's file system storage syncs
-// the file, but not its directory.
+// version is written entirely or not at all, and is acknowledged after that. A version outlives a
+// node that is killed. Whether it outlives the machine depends on the storage; Caddy's file system
+// storage syncs the file, but not its directory.
 //
 // Nodes take turns to write by the lock of the storage. A node that dies while it writes holds up
 // the others until they break its lock, after some 10 s. The lock of a file system is not perfect
@@ -49,7 +49,7 @@ type Storage struct {
 	limits  limits
 	cache   documentCache
 	turn    chan struct{} // holds one element while somebody here has the lock, or waits for it
-	clean   bool          // nothing unused was left after the last write; of who has the lock
+	clean   bool          // nothing unused was left after the last write; guarded by the lock of the storage
 	idle    *background
 
 	mu       sync.Mutex
@@ -61,8 +61,8 @@ var _ rules.Copy = (*Storage)(nil)
 // NewStorage returns a store on a storage of Caddy.
 func NewStorage(storage KeyValueStorage) *Storage { return newStorage(storage, "rate_limit/rules") }
 
-// NewCopy returns a copy of another store, on a storage of Caddy. of names that store. Copies of
-// different ones do not meet.
+// NewCopy returns a copy of another store, on a storage of Caddy. of is the name of that store.
+// Copies of different stores are kept apart.
 func NewCopy(storage KeyValueStorage, of string) *Storage {
 	return newStorage(storage, path.Join("rate_limit/rules_copies", of))
 }
@@ -96,7 +96,7 @@ func (s *Storage) Close() error {
 
 // index returns the index, which is empty if there is none.
 func (s *Storage) index(ctx context.Context) (*storageIndex, error) {
-	if err := ctx.Err(); err != nil { // file systems do not look
+	if err := ctx.Err(); err != nil { // file systems do not look at ctx
 		return nil, err
 	}
 	x := &storageIndex{Documents: make(map[string]storedDocument)}
@@ -129,7 +129,8 @@ func (s *Storage) Version(ctx context.Context, number int64) (*rules.Version, er
 	})
 }
 
-// read returns the version that choose chooses by its place, or ErrNotFound if that is negative.
+// read returns the version at the index that choose returns, or ErrNotFound if the index is
+// negative.
 func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*rules.Version, error) {
 	for missing := ""; ; {
 		x, err := s.index(ctx)
@@ -160,7 +161,7 @@ func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*
 func (s *Storage) document(ctx context.Context, x *storageIndex, name string) (*rules.Document, error) {
 	document, known := s.cache.get()
 	if document == nil {
-		known = "" // which no document is called
+		known = "" // no document has this name
 	}
 	base, names, found := x.path(name, known)
 	if !found {
@@ -204,9 +205,9 @@ func (s *Storage) History(ctx context.Context, before int64, limit int) ([]*rule
 // Write implements [rules.VersionStore].
 func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) error {
 	if err := s.checkNewest(ctx, after); err != nil {
-		return err // without the lock, for which nodes wait a second
+		return err // before the lock is taken, for which nodes wait a second
 	}
-	d, err := s.cache.encode(v.Document) // without the lock, too: a long document takes a while
+	d, err := s.cache.encode(v.Document) // before the lock is taken, too: a long document takes a while
 	if err != nil {
 		return err
 	}
@@ -224,7 +225,8 @@ func (s *Storage) Clear(ctx context.Context) error {
 	})
 }
 
-// withLock calls f with the lock of the storage, and then the watchers.
+// withLock calls f while it holds the lock of the storage. If f returns no error, it then calls the
+// watchers.
 func (s *Storage) withLock(ctx context.Context, f func(locked time.Time) error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -253,7 +255,8 @@ func (s *Storage) checkNewest(ctx context.Context, number int64) error {
 	return err
 }
 
-// writeLocked writes v, whose document is d. The lock of the storage was got at the instant locked.
+// writeLocked writes v, whose document is d. The lock of the storage was acquired at the instant
+// locked.
 func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, d *encodedDocument, after int64, locked time.Time) error {
 	x, err := s.index(ctx)
 	if err != nil {
@@ -321,8 +324,8 @@ func (s *Storage) storeIndex(ctx context.Context, x *storageIndex) error {
 	return s.current().Store(ctx, s.indexKey(), text)
 }
 
-// complete keeps a document whole that is kept as a patch, so that reading it takes no more of them.
-// If it fails, the next version tries again.
+// complete stores a document whole that is stored as a patch, so that a reader need not apply ever
+// more patches. If it fails, the next Write tries again.
 func (s *Storage) complete(ctx context.Context, name string, document *rules.Document) {
 	whole, err := encode(document)
 	if err != nil {
@@ -346,8 +349,8 @@ func (s *Storage) complete(ctx context.Context, name string, document *rules.Doc
 	})
 }
 
-// removeUnusedLocked removes what the index does not have: documents of versions that are not kept
-// any more, and what a node left that died while it wrote. It reports whether nothing unused is
+// removeUnusedLocked removes files that the index does not have: documents of versions that are not
+// kept any more, and files of a node that died while it wrote. It reports whether nothing unused is
 // left.
 func (s *Storage) removeUnusedLocked(ctx context.Context, x *storageIndex) bool {
 	used := map[string]bool{s.indexKey(): true}
@@ -364,7 +367,7 @@ func (s *Storage) removeUnusedLocked(ctx context.Context, x *storageIndex) bool 
 	return err == nil
 }
 
-// Watch implements [rules.VersionStore]. It sees what is written through s.
+// Watch implements [rules.VersionStore]. It sees only versions that are written through s.
 func (s *Storage) Watch(ctx context.Context, changed func()) error {
 	s.mu.Lock()
 	s.watchers[&changed] = struct{}{}

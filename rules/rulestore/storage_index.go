@@ -20,9 +20,9 @@ type storedVersion struct {
 
 // A storedDocument says how a document is stored: whole, as a patch, or as both.
 type storedDocument struct {
-	Whole int    `json:"size,omitempty"`       // of the whole one, compressed; 0 if there is none
-	Patch int    `json:"patch_size,omitempty"` // 0 if there is none
-	Base  string `json:"base,omitempty"`       // what the patch is of
+	Whole int    `json:"size,omitempty"`       // size of the whole document, compressed; 0 if it is not stored whole
+	Patch int    `json:"patch_size,omitempty"` // size of the patch, compressed; 0 if there is none
+	Base  string `json:"base,omitempty"`       // name of the document that the patch changes
 }
 
 // newest returns the number of the newest version.
@@ -33,10 +33,11 @@ func (x *storageIndex) newest() int64 {
 	return x.Versions[len(x.Versions)-1].Number
 }
 
-// path returns the names of the patches that lead to a document, the oldest first, and what they
-// begin with: the known document if possible, else a whole one. found is false if there is no way.
+// path returns the names of the patches that lead to a document, the oldest first, and the name of
+// the document that they begin with: the known document if possible, or else one that is stored
+// whole. found is false if no patches lead to the document.
 func (x *storageIndex) path(name, known string) (base string, patches []string, found bool) {
-	length := 0 // of the patches that lead from base
+	length := 0 // number of patches that lead from base
 	for at := name; ; at = x.Documents[at].Base {
 		d := x.Documents[at]
 		if at == known {
@@ -56,8 +57,8 @@ func (x *storageIndex) path(name, known string) (base string, patches []string, 
 	return base, patches, found
 }
 
-// trimmed returns x without the versions that are not to be kept, and without the documents that
-// none of the others needs.
+// trimmed returns x without the versions that are not to be kept, and without the documents that no
+// kept version needs.
 func (x *storageIndex) trimmed(l limits) *storageIndex {
 	kept := &storageIndex{Documents: make(map[string]storedDocument)}
 	size := 0

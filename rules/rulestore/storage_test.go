@@ -152,8 +152,8 @@ func TestStorageKeepsTheNewestVersions(t *testing.T) {
 	}
 }
 
-// TestStorageKeepsChangesSmall changes an entry of a long document often. The files do not grow with
-// the document.
+// TestStorageKeepsChangesSmall changes an entry of a long document often. The files do not grow
+// with the document.
 func TestStorageKeepsChangesSmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

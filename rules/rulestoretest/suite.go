@@ -1,5 +1,5 @@
-// Package rulestoretest is the conformance suite of [rules.VersionStore]: every store passes Run, and
-// LargeDocument. Crash is for stores on a server.
+// Package rulestoretest is the conformance suite of [rules.VersionStore]: every store passes Run
+// and LargeDocument. A store on a server passes Crash, too.
 package rulestoretest
 
 import (
@@ -29,7 +29,7 @@ type Fixture struct {
 	// WatchesItself is set for stores that announce only what was written through the same store.
 	WatchesItself bool
 
-	// AddsOlder is set for stores to whose history older versions can be added.
+	// AddsOlder is set for stores that can add older versions to their history.
 	AddsOlder bool
 }
 
@@ -148,7 +148,7 @@ func (s *suite) latest(store rules.VersionStore) *rules.Version {
 	return v
 }
 
-// mustHave fails the test unless a store has a version, which it is to return by its number.
+// mustHave fails the test unless a store returns want by its number.
 func (s *suite) mustHave(store rules.VersionStore, want *rules.Version) {
 	s.Helper()
 	got, err := store.Version(s.Context(), want.Number)

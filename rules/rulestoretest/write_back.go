@@ -22,7 +22,8 @@ func (s *suite) writeBack() {
 	s.hasNumbers(store, 8, 7, 5)
 }
 
-// older adds versions to the history of a newer one, as to a store that has lost them.
+// older adds versions to a history that has a newer one, as to a store that has lost the older
+// ones.
 func (s *suite) older() {
 	store := s.open()
 	s.write(store, Version(9), 0)

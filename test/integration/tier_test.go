@@ -54,7 +54,7 @@ func TestStoredTierInAnotherCase(t *testing.T) {
 	g.admin("POST", "/rate_limit/tiers", `{"zone": "plans", "key": "bob", "tier": "pro"}`).is(400).says(`use \"Pro\"`)
 	g.reload(site("pro"))
 	g.get("/", alice).is(429) // the second request is above the limit of free
-	lines := g.logged("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it")
+	lines := g.logged("a rule is not in force, because it does not fit the configuration: use rules that fit, or delete the rule")
 	if len(lines) == 0 {
 		t.Error("a rule with a tier that is not there is not logged")
 	}

@@ -1,14 +1,14 @@
-// Package adaptive learns how many requests an upstream can work on at once, and rejects requests above
-// that number. It is for upstreams whose limit nobody can write down.
+// Package adaptive learns how many requests an upstream can work on at once, and rejects requests
+// above that number. It is for upstreams whose limit nobody can write down.
 //
 // # Two limits
 //
-// The limit in force is the lower of two limits. The adaptive limiter of failsafe-go learns the first
-// one: that limit falls when latencies rise above their usual level, and rises while they do not.
-// Alone, it takes the latency of a long incident for the usual one after some minutes, and then rejects
-// nothing. So there is a second limit, the guard, which knows no usual latency: it shrinks while the
-// median latency is above the highest latency that operators accept (guard.go). Responses that are
-// slower than that highest latency are kept from the learned limit.
+// The limit in force is the lower of two limits. The adaptive limiter of failsafe-go learns the
+// first one: that limit falls when latencies rise above their usual level, and rises while they do
+// not. Alone, it takes the latency of a long incident for the usual one after some minutes, and
+// then rejects nothing. So there is a second limit, the guard, which knows no usual latency: it
+// shrinks while the median latency is at or above the highest latency that operators accept
+// (guard.go). The learned limit does not learn from responses that are as slow as that.
 //
 // # Keys
 //
@@ -16,9 +16,9 @@
 //
 // # What is measured
 //
-// A request is in flight until its response has ended. Its latency is the time from the end of its body
-// to the start of its response, so clients that send or read slowly do not make an upstream look slow.
-// Fast failures are not measured, because they would make a broken upstream look quick.
+// A request is in flight until its response has ended. Its latency is the time from the end of its
+// body to the start of its response, so clients that send or read slowly do not make an upstream
+// look slow. Fast failures are not measured, because they would make a broken upstream look quick.
 package adaptive
 
 import (
@@ -84,8 +84,8 @@ func (l *Limiter) InFlight() int {
 	return l.shares.inFlight
 }
 
-// Acquire reports whether the limit admits one more request of a key. It returns a permit if the limit
-// admits the request, or if enforced is false.
+// Acquire reports whether the limit admits one more request of a key. It returns a permit if the
+// limit admits the request, or if enforced is false.
 func (l *Limiter) Acquire(key []byte, enforced bool) (p *Permit, ok bool) {
 	hash := maphash.Bytes(l.seed, key)
 	l.mu.Lock()

@@ -17,13 +17,13 @@ const (
 	margin = 0.9
 )
 
-// A guard computes a limit from the latency of responses. While the median latency is at or above the
-// highest latency, the limit shrinks. While it is below, the limit grows up to most.
+// A guard computes a limit from the latency of responses. While the median latency is at or above
+// the highest latency, the limit shrinks. While it is below, the limit grows up to most.
 //
 // The limit aims at the number of requests that the upstream answers within the highest latency. By
-// Little's law, that is the responses per second times the highest latency. So one step leads from a
-// queue of thousands to the right size. The guard does not use latencies from before an incident, so a
-// long incident does not become the usual state.
+// Little's law, that is the responses per second times the highest latency. So one step leads from
+// a queue of thousands to the right size. The guard does not use latencies from before an incident,
+// so a long incident does not become the usual state.
 type guard struct {
 	highest        time.Duration
 	least, most    float64 // bounds of the limit
@@ -40,8 +40,8 @@ func newGuard(s Settings) guard {
 
 func (g *guard) noteInFlight(n int) { g.peak = max(g.peak, n) }
 
-// add adds a latency at now, the instant at which the latency is known. answered is false if the client
-// left before the response. inFlight is the number of requests in flight.
+// add adds a latency at now, the instant at which the latency is known. answered is false if the
+// client left before the response. inFlight is the number of requests in flight.
 func (g *guard) add(now time.Time, latency time.Duration, answered bool, inFlight int) {
 	if g.samples == 0 && now.Sub(g.began) > window {
 		g.began = now // no request came for a while

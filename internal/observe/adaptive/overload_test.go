@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An upstream works on some requests at once, the oldest first. It does not notice that a client has
-// left.
+// An upstream works on some requests at once, the oldest first. It does not notice that a client
+// has left.
 type upstream struct {
 	workers chan struct{}
 	mu      sync.Mutex
@@ -58,8 +58,8 @@ type load struct {
 // counts are what became of requests.
 type counts struct{ sent, good, late, rejected int }
 
-// run sends the requests of the loads for a time, through l unless l is nil. It returns the counts of
-// each load.
+// run sends the requests of the loads for a time, through l unless l is nil. It returns the counts
+// of each load.
 func run(u *upstream, l *Limiter, lasts time.Duration, loads ...load) []counts {
 	all := make([]counts, len(loads))
 	var mu sync.Mutex
@@ -146,9 +146,9 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// TestLongIncident has an upstream need 200 ms in place of 10 ms for ten minutes. With the guard, the
-// limiter rejects requests until the incident ends, and admits all requests again from 10 s after its
-// end. With a guard that never acts, the limiter rejects nothing.
+// TestLongIncident has an upstream need 200 ms in place of 10 ms for ten minutes. With the guard,
+// the limiter rejects requests until the incident ends, and admits all requests again from 10 s
+// after its end. With a guard that never acts, the limiter rejects nothing.
 func TestLongIncident(t *testing.T) {
 	for _, test := range []struct {
 		maxLatency time.Duration

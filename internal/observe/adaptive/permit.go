@@ -48,9 +48,9 @@ func (p *Permit) stopLocked(counts bool) {
 	}
 }
 
-// Started notes that the response starts, or that the request ends without one. isWork says that the
-// upstream has done what it was asked to do. answered says that the client gets a response. Only the
-// first call has an effect.
+// Started notes that the response starts, or that the request ends without one. isWork says that
+// the upstream has done what it was asked to do. answered says that the client gets a response.
+// Only the first call has an effect.
 func (p *Permit) Started(now time.Time, isWork, answered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,9 +81,9 @@ func (p *Permit) Release() {
 	p.released = true
 }
 
-// Idle notes that a read or write of the request begins to wait for the client, or that it has stopped
-// waiting. Meanwhile the upstream does not work, so the request is not counted among those in flight.
-// Idle(false) may be called before Idle(true).
+// Idle notes that a read or write of the request begins to wait for the client, or that it has
+// stopped waiting. Meanwhile the upstream does not work, so the request is not counted among those
+// in flight. Idle(false) may be called before Idle(true).
 func (p *Permit) Idle(idle bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,8 @@ func (p *Permit) Idle(idle bool) {
 	p.countLocked(p.idle <= 0)
 }
 
-// countLocked counts the request among those in flight if counts is true, and takes it out otherwise.
+// countLocked counts the request among those in flight if counts is true, and takes it out
+// otherwise.
 func (p *Permit) countLocked(counts bool) {
 	if p.released || counts == !p.uncounted {
 		return

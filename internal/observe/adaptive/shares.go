@@ -2,11 +2,11 @@ package adaptive
 
 // shares count the requests in flight by key.
 //
-// The fair share of a key is the limit divided by the number of keys that have requests in flight. Keys
-// may use what others leave of their shares, so nothing is left idle. A key below its share may also
-// use a tenth above the limit. A key at or above its share may not: it gets nothing while the others
-// use that tenth. So it loses with each of its requests that ends, until all others have what they
-// need, or their share.
+// The fair share of a key is the limit divided by the number of keys that have requests in flight.
+// Keys may use what others leave of their shares, so nothing is left idle. A key below its share
+// may also use a tenth above the limit. A key at or above its share may not: it gets nothing while
+// the others use that tenth. So that key loses room with each of its requests that ends, until all
+// other keys have what they need, or their share.
 type shares struct {
 	inFlight int
 	ofKey    map[uint64]int // number of requests by the hash of the key; without keys that have none

@@ -39,7 +39,8 @@ type Target struct {
 	sinks              []opener
 }
 
-// An opener opens a sink. Openers with the same key share one recorder, which outlives a configuration.
+// An opener opens a sink. Openers with the same key share one recorder, which outlives a
+// configuration.
 type opener struct {
 	key  string
 	open func(Observer) sink
@@ -86,8 +87,8 @@ type Log struct {
 	admitted, rejected float64
 }
 
-// Acquire returns the log of t and a function that releases it. Two configurations may share recorders:
-// Acquire and release may be called while the other one uses them.
+// Acquire returns the log of t and a function that releases it. Two configurations may share
+// recorders: Acquire and release may be called while the other one uses them.
 func (t *Target) Acquire(node string, o Observer) (l *Log, release func()) {
 	l = &Log{Node: node, admitted: t.admitted, rejected: t.rejected}
 	var releases []func()
@@ -102,9 +103,9 @@ func (t *Target) Acquire(node string, o Observer) (l *Log, release func()) {
 	}
 }
 
-// Wants reports whether a decision is to be recorded, which is drawn at random. passes says that the
-// decision lets the request pass. first says that it is the first rejection of its key in a window,
-// which is always recorded.
+// Wants reports whether a decision is to be recorded, which is drawn at random. passes says that
+// the decision lets the request pass. first says that it is the first rejection of its key in a
+// window, which is always recorded.
 func (l *Log) Wants(passes, first bool) bool {
 	share := l.rejected
 	if passes {

@@ -49,9 +49,9 @@ func (d *database) await(rows int) {
 	}
 }
 
-// TestPostgresIsSlowAndGone records decisions in a database that answers, then keeps writers waiting,
-// then is killed and comes back. Put never waits for the database. Records that find no room are
-// dropped and counted. All others are written once.
+// TestPostgresIsSlowAndGone records decisions in a database that answers, then keeps writers
+// waiting, then is killed and comes back. Put never waits for the database. Records that find no
+// room are dropped and counted. All others are written once.
 func TestPostgresIsSlowAndGone(t *testing.T) {
 	server := pgtest.NewServer(t)
 	opened, err := rulestore.OpenDecisions(server.URL("postgres"))

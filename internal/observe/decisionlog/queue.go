@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A queue holds records until its reader takes all of them. put takes no lock and never waits: a record
-// that finds no room is dropped and counted.
+// A queue holds records until its reader takes all of them. put takes no lock and never waits: a
+// record that finds no room is dropped and counted.
 type queue struct {
 	newest  atomic.Pointer[queued]
 	length  atomic.Int64
@@ -18,15 +18,16 @@ type queued struct {
 	before *queued
 }
 
-// A queue has room for this many records. A record that repeats other records is dropped when the queue
-// has roomForRepeated or more, so that repetitions leave room for records that say something new.
+// A queue has room for this many records. A record that repeats other records is dropped when the
+// queue has roomForRepeated or more, so that repetitions leave room for records that say something
+// new.
 const (
 	room            = 5000
 	roomForRepeated = room / 2
 )
 
-// full reports whether there is no room for a record. If there is none, full counts a dropped record,
-// so the caller need not make one.
+// full reports whether there is no room for a record. If there is none, full counts a dropped
+// record, so the caller need not make one.
 func (q *queue) full(repeated bool) bool {
 	most := int64(room)
 	if repeated {

@@ -57,8 +57,8 @@ func newRecorder(s sink, o Observer, every time.Duration) *Recorder {
 	return r
 }
 
-// Full reports whether there is no room for a record. If there is none, Full counts a dropped record.
-// repeated says that the record repeats other records.
+// Full reports whether there is no room for a record. If there is none, Full counts a dropped
+// record. repeated says that the record repeats other records.
 func (r *Recorder) Full(repeated bool) bool { return r.queue.full(repeated) }
 
 // Put hands a record to the sink, or drops it if there is no room.

@@ -151,7 +151,8 @@ func TestRoomIsBounded(t *testing.T) {
 	})
 }
 
-// A sink that has failed gets the failed records again. The queue has room for new records meanwhile.
+// A sink that has failed gets the failed records again. The queue has room for new records
+// meanwhile.
 func TestFailingSink(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *Recorder, s *testSink, o *testObserver) {
 		s.change(func() { s.err = errors.New("refused") })
@@ -184,8 +185,8 @@ func TestRefusedRecords(t *testing.T) {
 	})
 }
 
-// A write to a sink that hangs ends after writeTimeout and is tried again. Close waits for such a sink
-// only a moment.
+// A write to a sink that hangs ends after writeTimeout and is tried again. Close waits for such a
+// sink only a moment.
 func TestHangingSink(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *Recorder, s *testSink, o *testObserver) {
 		s.change(func() { s.hangs = true })

@@ -73,8 +73,8 @@ func interval(wait api.Wait) *string {
 	return &text
 }
 
-// id returns the ID of a record, a UUID. The IDs of one recorder ascend, which keeps its rows together
-// in the index.
+// id returns the ID of a record, a UUID. The IDs of one recorder ascend, which keeps its rows
+// together in the index.
 func (t *table) id(number uint64) string {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:8], t.run)
@@ -89,8 +89,8 @@ func unlessZero(n int) *int {
 	return &n
 }
 
-// removedAtOnce is the highest number of old rows that one call of tidy removes. While there are more old
-// rows, a call comes each second, in which a node records fewer rows.
+// removedAtOnce is the highest number of old rows that one call of tidy removes. While there are
+// more old rows, a call comes each second, in which a node records fewer rows.
 const removedAtOnce = 2 * room
 
 func (t *table) tidy(ctx context.Context) (more bool, err error) {

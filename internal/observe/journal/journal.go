@@ -1,6 +1,6 @@
-// Package journal remembers what has happened to a zone and its keys on this node: first rejections,
-// changes of the tier of a key, and reloads. No version of the rules shows these. The memory of a
-// journal is bounded, whatever clients send.
+// Package journal remembers what has happened to a zone and its keys on this node: first
+// rejections, changes of the tier of a key, and reloads. No version of the rules shows these. The
+// memory of a journal is bounded, whatever clients send.
 package journal
 
 import (
@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// Most is the highest number of events about keys in a log, and mostReloads that of reloads.
+	// Most is the highest number of events about keys in a log, and mostReloads the highest number of
+	// reloads.
 	Most        = 500
 	mostReloads = 50
 
@@ -21,8 +22,8 @@ const (
 	// under another limit, an occurrence begins a new event.
 	Gap = 10 * time.Minute
 
-	// newPerSecond is the highest number of events about keys that begin in one second. A flood of keys
-	// would begin more.
+	// newPerSecond is the highest number of events about keys that begin in one second. A flood of
+	// keys would begin more.
 	newPerSecond = 10
 )
 
@@ -140,9 +141,9 @@ func (p *Place) place() place {
 	return place{p.Kind, string(p.Key), p.Endpoint, p.Tier, p.Before, p.Rule}
 }
 
-// leastLocked returns the index of the event that makes room for a new one: the event with the fewest
-// occurrences, and of several such events the oldest. So a flood of keys, each of which is rejected
-// once, does not drive out other events. It needs l.mu.
+// leastLocked returns the index of the event that makes room for a new one: the event with the
+// fewest occurrences, and of several such events the oldest. So a flood of keys, each of which is
+// rejected once, does not drive out other events. It needs l.mu.
 func (l *Log) leastLocked() (least int) {
 	for i, e := range l.events {
 		if o := l.events[least]; e.Times < o.Times || e.Times == o.Times && e.Last.Before(o.Last) {
@@ -152,8 +153,8 @@ func (l *Log) leastLocked() (least int) {
 	return least
 }
 
-// Tier adds an event for a key that was seen with another tier than before. Two lists of keys notice
-// each such change and report it. Tier adds it only once.
+// Tier adds an event for a key that was seen with another tier than before. Two lists of keys
+// notice each such change and report it. Tier adds it only once.
 func (l *Log) Tier(now time.Time, p *Place) {
 	if !l.mu.TryLock() {
 		return

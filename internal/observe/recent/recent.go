@@ -1,8 +1,10 @@
-// Package recent remembers the decisions of the last hour, so that an operator can try another limit on
-// them. It remembers nothing before somebody asks, and a bounded number of decisions after that.
+// Package recent remembers the decisions of the last hour, so that an operator can try another
+// limit on them. It remembers nothing before somebody asks, and a bounded number of decisions after
+// that.
 //
-// It samples keys, not decisions: it remembers all decisions about a key in the sample, so that one can
-// tell what another limit does to the key. When the memory is full, half of the keys leave the sample.
+// It samples keys, not decisions: it remembers all decisions about a key in the sample, so that one
+// can tell what another limit does to the key. When the memory is full, half of the keys leave the
+// sample.
 package recent
 
 import (
@@ -80,8 +82,8 @@ func (m *Memory) Add(key []byte, d Decision) {
 }
 
 // makeRoomLocked forgets at least a quarter of the decisions. It forgets those that are older than
-// Span. If that is not enough, it forgets half of the keys. If there are too few keys for that, or most
-// decisions are about few keys, it forgets the older half of the decisions.
+// Span. If that is not enough, it forgets half of the keys. If there are too few keys for that, or
+// most decisions are about few keys, it forgets the older half of the decisions.
 func (m *Memory) makeRoomLocked(now int64) {
 	const most = Most * 3 / 4
 	m.forgetOldLocked(now)
@@ -107,8 +109,8 @@ func (m *Memory) hasManyKeysLocked() bool {
 	return false
 }
 
-// leastKeys is the number of keys up to which a sample is not halved, because a smaller sample would
-// say little.
+// leastKeys is the number of keys up to which a sample is not halved, because a smaller sample
+// would say little.
 const leastKeys = 16
 
 func (m *Memory) forgetOldLocked(now int64) {

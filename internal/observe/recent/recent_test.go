@@ -34,8 +34,8 @@ func TestOnDemand(t *testing.T) {
 	}
 }
 
-// A memory has a bounded number of decisions, and all decisions about the keys in its sample. Five runs
-// have five samples, as the seed is random.
+// A memory has a bounded number of decisions, and all decisions about the keys in its sample. Five
+// runs have five samples, as the seed is random.
 func TestSample(t *testing.T) {
 	for range 5 {
 		sample(t)

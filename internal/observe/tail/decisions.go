@@ -15,7 +15,7 @@ type DecisionFilter struct {
 	Keys            map[string][][]byte // by zone, in the form in which requests have them; nil if all match
 	Sample          float64             // fraction of the requests that the tail gets
 
-	// Address selects among the requests that an allow or deny list of addresses decides, before any
-	// zone: those of clients in Address match. No request matches the zero value.
+	// Address is for requests that an allow or deny list of addresses decides, before any zone. Such a
+	// request matches if the address of its client is in Address. No request matches the zero value.
 	Address netip.Prefix
 }

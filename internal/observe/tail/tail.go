@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// A List has the open tails for one kind of values. The zero value is an empty list. A List is safe for
-// concurrent use.
+// A List has the open tails for one kind of values. The zero value is an empty list. A List is safe
+// for concurrent use.
 type List[F, T any] struct {
 	open atomic.Pointer[[]*Tail[F, T]] // nil if no tail is open
 	mu   sync.Mutex                    // held while open changes
@@ -57,8 +57,8 @@ func (l *List[F, T]) All() []*Tail[F, T] {
 	return nil
 }
 
-// Full reports whether there is no room for a value. If there is none, Full counts a dropped value, so
-// the caller need not make one.
+// Full reports whether there is no room for a value. If there is none, Full counts a dropped value,
+// so the caller need not make one.
 func (t *Tail[F, T]) Full() bool {
 	full := len(t.values) == cap(t.values)
 	if full {

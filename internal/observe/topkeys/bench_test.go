@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// BenchmarkAdd compares a loop over keys whose use follows Zipf's law with a loop that also adds each
-// key to a list. The difference is the cost of Add. "apart" runs one goroutine per processor, and
-// "crowd" 16.
+// BenchmarkAdd compares a loop over keys whose use follows Zipf's law with a loop that also adds
+// each key to a list. The difference is the cost of Add. "apart" runs one goroutine per processor,
+// and "crowd" 16.
 func BenchmarkAdd(b *testing.B) {
 	numbers := make([]uint64, 1<<16)
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 1_000_000)

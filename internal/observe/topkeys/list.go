@@ -17,8 +17,8 @@ const (
 )
 
 // A List counts takes by their keys, and finds the keys that were used most in the last 30 to 60
-// seconds. It is safe for concurrent use. The zero value is an empty list. A list allocates its memory
-// at the first take.
+// seconds. It is safe for concurrent use. The zero value is an empty list. A list allocates its
+// memory at the first take.
 type List struct {
 	began    time.Time // all takes since then were added; zero if that is longer ago than two generations
 	sketches atomic.Pointer[sketches]
@@ -38,9 +38,9 @@ type shard struct {
 	_      [48]byte // keeps shards on cache lines of their own
 }
 
-// Add adds a take at now. It does not count a take whose shard is busy. If the key had another tier at
-// its last counted take, Add returns that tier and true. It allocates only at the first take of a list
-// and of a shard.
+// Add adds a take at now. It does not count a take whose shard is busy. If the key had another tier
+// at its last counted take, Add returns that tier and true. It allocates only at the first take of
+// a list and of a shard.
 func (l *List) Add(now time.Time, t *Take) (before uint16, changed bool) {
 	s := l.sketches.Load()
 	if s == nil {

@@ -30,8 +30,8 @@ func (l *List) addEach(every time.Duration, n int, from time.Time, key string, c
 	}
 }
 
-// A quiet list counts each take by its cost. A rate is that sum, divided by the seconds that the list
-// covers.
+// A quiet list counts each take by its cost. A rate is that sum, divided by the seconds that the
+// list covers.
 func TestListRates(t *testing.T) {
 	l := List{began: start}
 	checkKeys(t, l.Top(start))
@@ -47,8 +47,8 @@ func TestListRates(t *testing.T) {
 	checkKeys(t, l.Top(start.Add(80*time.Second)))
 }
 
-// A busy list counts one take in eight as eight takes. It finds all keys, also if they take turns with
-// a period of eight.
+// A busy list counts one take in eight as eight takes. It finds all keys, also if they take turns
+// with a period of eight.
 func TestListSamples(t *testing.T) {
 	l := List{began: start}
 	const perSecond, seconds, keys = 8000, 4, 16

@@ -14,8 +14,8 @@ func keyOf(number uint64) []byte {
 	return binary.BigEndian.AppendUint64(key, number)
 }
 
-// The twenty keys that are used most are found among a million keys whose use follows Zipf's law: by
-// one node that has all takes, and by twenty nodes that share the takes and merge their lists.
+// The twenty keys that are used most are found among a million keys whose use follows Zipf's law:
+// by one node that has all takes, and by twenty nodes that share the takes and merge their lists.
 func TestRecall(t *testing.T) {
 	const keys, takes, nodes, top = 1_000_000, 3_000_000, 20, 20
 	began := time.Unix(1_700_000_020, 0) // a generation begins 20 s later

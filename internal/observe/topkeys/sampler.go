@@ -11,9 +11,9 @@ const (
 	sampledBits = 3
 )
 
-// A sampler chooses the takes that a list counts: all takes while they are few, and one in each eight
-// consecutive takes otherwise. Which of the eight differs from eight to eight. The choice does not
-// depend on the key: otherwise all takes of a key would be counted, or none.
+// A sampler chooses the takes that a list counts: all takes while they are few, and one in each
+// eight consecutive takes otherwise. Which of the eight differs from eight to eight. The choice
+// does not depend on the key: otherwise all takes of a key would be counted, or none.
 type sampler struct {
 	start  uint64 // random, so that no client can foresee which takes are counted
 	takes  atomic.Uint64
@@ -37,12 +37,13 @@ func (s *sampler) sample(second int64) (weight uint64) {
 	return weight
 }
 
-// place returns which take of an eight is counted, from 0 to 7. The multiplier spreads the places of
-// consecutive eights evenly.
+// place returns which take of an eight is counted, from 0 to 7. The multiplier spreads the places
+// of consecutive eights evenly.
 func place(eight uint64) uint64 { return eight * 0x9e3779b97f4a7c15 >> (64 - sampledBits) }
 
-// measure decides whether the list is busy. It is if this second has had allBelow takes. At the first
-// take of a second, it is if there were allBelow takes per second since the last second with a take.
+// measure decides whether the list is busy. It is if this second has had allBelow takes. At the
+// first take of a second, it is if there were allBelow takes per second since the last second with
+// a take.
 func (s *sampler) measure(takes uint64, second int64) {
 	last := s.second.Load()
 	if second == last {

@@ -1,14 +1,14 @@
 // Package topkeys finds the keys that use a zone most, among any number of keys. It has memory for
 // about a thousand keys.
 //
-// A sketch counts keys by the Space-Saving algorithm of Metwally, Agrawal and El Abbadi (2005). It has
-// a fixed number of counters. A key without a counter replaces the key with the smallest count, and
-// inherits that count as its possible error. So a key that uses more than its share of the counters
-// always has one, and the sketch knows how wrong each count may be.
+// A sketch counts keys by the Space-Saving algorithm of Metwally, Agrawal and El Abbadi (2005). It
+// has a fixed number of counters. A key without a counter replaces the key with the smallest count,
+// and inherits that count as its possible error. So a key that uses more than its share of the
+// counters always has one, and the sketch knows how wrong each count may be.
 //
-// Takes are added to a [List]: shards of sketches, each with a lock that no take waits for. A busy list
-// counts one take in eight. Takes are counted in generations of 30 seconds, and a list has the current
-// generation and the one before. So a [Top] describes the last 30 to 60 seconds.
+// Takes are added to a [List]: shards of sketches, each with a lock that no take waits for. A busy
+// list counts one take in eight. Takes are counted in generations of 30 seconds, and a list has the
+// current generation and the one before. So a [Top] describes the last 30 to 60 seconds.
 package topkeys
 
 // maxKey is the length of the longest key in bytes. Package keytemplate makes no longer keys.
@@ -58,8 +58,8 @@ type sketch struct {
 	counters [perSketch]counter
 }
 
-// advance begins a generation. It does nothing if the generation is the current one, or the one before,
-// as that of a late take may be.
+// advance begins a generation. It does nothing if the generation is the current one, or the one
+// before, to which a late take may belong.
 func (s *sketch) advance(generation int64) {
 	switch generation {
 	case s.generation, s.generation - 1:
@@ -89,8 +89,8 @@ func (s *sketch) add(hash uint32, t *Take, events uint64) (before uint16, change
 	return before, changed
 }
 
-// find returns the index of the counter of a key. known reports whether the key had a counter. If it
-// had none, find gives it the counter with the fewest events.
+// find returns the index of the counter of a key. known reports whether the key had a counter. If
+// it had none, find gives it the counter with the fewest events.
 func (s *sketch) find(hash uint32, t *Take) (i int, known bool) {
 	for i, h := range &s.hashes {
 		if h == hash && s.counters[i].is(t) {

@@ -7,7 +7,8 @@ import (
 
 func take(key string) *Take { return &Take{Rule: 1, Limit: 1, Key: []byte(key), Cost: 1} }
 
-// counted returns the events and the errors of a key in a sketch. Both are 0 if the key has no counter.
+// counted returns the events and the errors of a key in a sketch. Both are 0 if the key has no
+// counter.
 func (s *sketch) counted(key string) (events, errors uint64) {
 	for i := range s.counters {
 		if c := &s.counters[i]; c.length > 0 && c.is(take(key)) {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Most is the highest number of keys in a Top. The counts of further keys are hardly larger than their
-// errors.
+// Most is the highest number of keys in a Top. The counts of further keys are hardly larger than
+// their errors.
 const Most = 100
 
-// A Top lists the keys that were used most in the last 30 to 60 seconds, on one node or several. The
-// most used key comes first.
+// A Top lists the keys that were used most in the last 30 to 60 seconds, on one node or several.
+// The most used key comes first.
 type Top struct {
 	Keys []Key
 
@@ -47,8 +47,8 @@ func (l *List) Top(now time.Time) Top {
 	return newTop(all, float64(rest)*per)
 }
 
-// seconds returns how many seconds the counts at now cover: since the generation before began, or since
-// the list began if that is later.
+// seconds returns how many seconds the counts at now cover: since the generation before began, or
+// since the list began if that is later.
 func (l *List) seconds(now time.Time) float64 {
 	began := time.Unix((generationAt(now)-1)*int64(generationLasts/time.Second), 0)
 	if l.began.After(began) {
@@ -82,9 +82,9 @@ func newTop(all []Key, rest float64) Top {
 	return Top{slices.Clip(all[:min(Most, len(all))]), rest}
 }
 
-// Merge returns the Top of several nodes. The rate of a key is the sum of the rates that are certain on
-// each node. A node that does not list the key may have served it all the same, so the Unlisted of that
-// node is a part of the error.
+// Merge returns the Top of several nodes. The rate of a key is the sum of the rates that are
+// certain on each node. A node that does not list the key may have served it all the same, so the
+// Unlisted of that node is a part of the error.
 func Merge(nodes ...Top) Top {
 	keys, unlisted := make(map[ID]Key), 0.0
 	for _, n := range nodes {

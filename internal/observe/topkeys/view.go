@@ -53,8 +53,8 @@ func MergeViews(nodes []View) View {
 const encoding = 1
 
 // Append appends the encoding of v, in which nodes send views to each other. For each list, it has
-// Unlisted, the number of keys, and for each key its rule, limit, rate, error, length and text. Rates
-// are floats of four bytes.
+// Unlisted, the number of keys, and for each key its rule, limit, rate, error, length and text.
+// Rates are floats of four bytes.
 func (v *View) Append(to []byte) []byte {
 	to = append(to, encoding)
 	for _, list := range []*Top{&v.Taken, &v.Rejected} {
@@ -77,8 +77,8 @@ func appendRate(to []byte, rate float64) []byte {
 
 var errEncoding = errors.New("topkeys: not an encoded view of this version")
 
-// Decode returns the view that Append has encoded. It returns an error if Append of this version cannot
-// have written encoded.
+// Decode returns the view that Append has encoded. It returns an error if Append of this version
+// cannot have written encoded.
 func Decode(encoded []byte) (v View, err error) {
 	d := decoder{rest: encoded}
 	if d.byte() != encoding {
@@ -124,7 +124,8 @@ func (d *decoder) byte() byte { return d.next(1)[0] }
 
 func (d *decoder) uint32() uint32 { return binary.BigEndian.Uint32(d.next(4)) }
 
-// rate reads a rate. It fails on other floats, as NaN would be neither more nor less than other rates.
+// rate reads a rate. It fails on other floats, as NaN would be neither more nor less than other
+// rates.
 func (d *decoder) rate() float64 {
 	rate := float64(math.Float32frombits(d.uint32()))
 	if !(rate >= 0 && rate <= math.MaxFloat32) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Charges count the requests of a zone that are charged after their responses. Known, Capped, Unknown
-// and Refunded count each of them once.
+// Charges count the requests of a zone that are charged after their responses. Known, Capped,
+// Unknown and Refunded count each of them once.
 type Charges struct {
 	Used atomic.Bool // the zone charges requests after their responses, or has done so
 
@@ -22,7 +22,8 @@ type Charges struct {
 	loggedCapped atomic.Int64 // Unix time at which LogsCapped was true last
 }
 
-// LogsCapped reports whether a capped charge at now is to be logged. It returns true at most once a minute.
+// LogsCapped reports whether a capped charge at now is to be logged. It returns true at most once a
+// minute.
 func (c *Charges) LogsCapped(now time.Time) bool {
 	last := c.loggedCapped.Load()
 	return now.Unix()-last >= 60 && c.loggedCapped.CompareAndSwap(last, now.Unix())

@@ -2,8 +2,8 @@ package usage
 
 import "sync/atomic"
 
-// Comparisons count the decisions that a zone has compared, by what the rule in force and the compared
-// rule decided.
+// Comparisons count the decisions that a zone has compared, by what the rule in force and the
+// compared rule decided.
 type Comparisons struct {
 	Used atomic.Bool // the zone compares, or has compared
 

@@ -26,8 +26,8 @@ func (d *Durations) Add(took time.Duration) {
 	d.upTo[len(durationBounds)].Add(1)
 }
 
-// Histogram returns the number of durations, their sum in seconds, and how many of them were at most as
-// long as each of durationBounds.
+// Histogram returns the number of durations, their sum in seconds, and how many of them were at
+// most as long as each of durationBounds.
 func (d *Durations) Histogram() (count uint64, seconds float64, upTo map[float64]uint64) {
 	upTo = make(map[float64]uint64, len(durationBounds))
 	for i := range d.upTo {

@@ -9,10 +9,10 @@ import (
 // mostMarked is the highest number of keys in a Marked. One more key replaces another one.
 const mostMarked = 10_000
 
-// Marked has the keys whose newest denial was by a dry run. A store marks the first denial of a key in
-// a window, even if a dry run made that denial. The first denial after the dry run then has no mark,
-// and Marked tells that it is the first one that rejects a request. The zero value is empty. A Marked is
-// safe for concurrent use.
+// Marked has the keys whose newest denial was by a dry run. A store marks the first denial of a key
+// in a window, even if a dry run made that denial. The first denial after the dry run then has no
+// mark, and Marked tells that it is the first one that rejects a request. The zero value is empty.
+// A Marked is safe for concurrent use.
 type Marked struct {
 	mu     sync.Mutex
 	counts map[uint64]struct{}

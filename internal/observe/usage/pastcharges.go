@@ -17,14 +17,14 @@ const (
 	// foreseenPercentile is the percentile of past charges that Foresee returns.
 	foreseenPercentile = 95
 
-	// mostChargedKeys is the highest number of keys in a history. A key takes about 200 bytes. The keys
-	// that were charged longest ago make room.
+	// mostChargedKeys is the highest number of keys in a history. A key takes about 200 bytes. The
+	// keys that were charged longest ago make room.
 	mostChargedKeys = 10_000
 )
 
-// A ChargeHistory remembers what the responses of one rule were charged, to foresee the next charge.
-// The charges of the key itself foresee it best. The charges of other keys count only while the key has
-// few, so no key changes the reservations of all others. The zero value has no charges.
+// A ChargeHistory remembers what the responses of one rule were charged, to foresee the next
+// charge. The charges of the key itself foresee it best. The charges of other keys count only while
+// the key has few, so no key changes the reservations of all others. The zero value has no charges.
 type ChargeHistory struct {
 	mu   sync.Mutex
 	keys [2]map[uint64]*newestCharges // keys charged lately, and those before; a charge moves its key to keys[0]
@@ -63,8 +63,8 @@ const (
 	ForeseenByKey
 )
 
-// Foresee returns the 95th percentile of what the last responses of key were charged. If the key has
-// fewer than fewCharges charges, Foresee returns the percentile of the charges of all keys.
+// Foresee returns the 95th percentile of what the last responses of key were charged. If the key
+// has fewer than fewCharges charges, Foresee returns the percentile of the charges of all keys.
 func (h *ChargeHistory) Foresee(key []byte) (events int64, by Foreseen) {
 	id := maphash.Bytes(chargeSeed, key)
 	h.mu.Lock()

@@ -12,8 +12,8 @@ func wants(t *testing.T, h *ChargeHistory, key string, want int64, wantBy Forese
 	}
 }
 
-// TestForesee foresees a charge by the 95th percentile of the last charges of the key, and by those of
-// all keys while the key has few.
+// TestForesee foresees a charge by the 95th percentile of the last charges of the key, and by those
+// of all keys while the key has few.
 func TestForesee(t *testing.T) {
 	h := new(ChargeHistory)
 	wants(t, h, "small", 0, ForeseenByNone)

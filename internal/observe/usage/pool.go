@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 )
 
-// zones are the counters of all zones, by the name of the zone: handlers that name one zone share its
-// counters.
+// zones are the counters of all zones, by the name of the zone: handlers that name one zone share
+// its counters.
 var zones = pool.New[string, *ZoneCounters]()
 
 // Acquire returns the counters of a zone, and a function that releases them.
@@ -31,8 +31,8 @@ func TopOf(zone string) topkeys.View {
 // Find returns the counters of a zone. It returns nil if no configuration has the zone.
 func Find(zone string) *ZoneCounters { return zones.Get(zone) }
 
-// Keys calls yield with each key in the lists and in the journal of z, until yield returns false. A key
-// may come several times.
+// Keys calls yield with each key in the lists and in the journal of z, until yield returns false. A
+// key may come several times.
 func (z *ZoneCounters) Keys(yield func(key []byte) bool) {
 	for _, list := range []*topkeys.List{&z.Top.Rejected, &z.Top.Taken} {
 		for _, key := range list.Keys() {

@@ -3,8 +3,8 @@ package usage
 import "sync/atomic"
 
 const (
-	// mostWaiting is the highest number of requests that wait for their turn on this node in all zones,
-	// and mostInZone that in one zone.
+	// mostWaiting is the highest number of requests that wait for their turn on this node in all
+	// zones, and mostInZone that in one zone.
 	mostWaiting, mostInZone = 10_000, 5_000
 
 	// MostOfKey is the highest number of events of one key that have been promised and whose turn has
@@ -12,8 +12,8 @@ const (
 	MostOfKey = 1000
 )
 
-// waiting is the number of requests that wait in all zones. It outlives configurations, as the requests
-// do.
+// waiting is the number of requests that wait in all zones. It outlives configurations, as the
+// requests do.
 var waiting atomic.Int64
 
 // Waits count the requests of a zone that wait for their turn.

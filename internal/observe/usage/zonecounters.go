@@ -105,8 +105,8 @@ func (z *ZoneCounters) Counters(endpoint, tier string) *Counters {
 	return c
 }
 
-// tierNumberLocked returns the number of a tier, which outlives configurations like the counters. It
-// needs z.mu.
+// tierNumberLocked returns the number of a tier, which outlives configurations like the counters.
+// It needs z.mu.
 func (z *ZoneCounters) tierNumberLocked(tier string) uint16 {
 	i := slices.Index(z.tiers, tier)
 	if i < 0 {

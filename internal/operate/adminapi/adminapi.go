@@ -1,5 +1,5 @@
-// Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests, asks and
-// changes what a [Process] has, and writes answers. openapi.json describes the whole API.
+// Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests, asks
+// and changes what a [Process] has, and writes answers. openapi.json describes the whole API.
 //
 // Each resource has a file with its handlers. Package api has its requests and answers.
 package adminapi
@@ -42,13 +42,13 @@ type Running struct {
 	Set            *zone.Set
 	Store          *stores.Store
 	Watcher        *rules.Watcher
-	UntrustedProxy *api.UntrustedProxy // the first that was noticed, or nil
+	UntrustedProxy *api.UntrustedProxy // the first one that was noticed, or nil
 
-	// Explain returns what would happen to a request. Its error is a mistake in r.
+	// Explain returns what would happen to a request. It returns an error if r has a mistake.
 	Explain func(ctx context.Context, r *api.ExplainRequest) (*api.Explanation, error)
 
-	// Plan returns what a reload with a configuration of Caddy would change. Its error is a mistake in
-	// the configuration.
+	// Plan returns what a reload with a configuration of Caddy would change. It returns an error if
+	// the configuration has a mistake, or if the store fails.
 	Plan func(ctx context.Context, configuration []byte) (*api.Plan, error)
 }
 

@@ -15,7 +15,7 @@ import (
 
 // An emergencyRequest is the body of POST /rate_limit/emergency.
 type emergencyRequest struct {
-	Limit     string `json:"limit"`      // of each address. Default: 10/1s
+	Limit     string `json:"limit"`      // limit of each address. Default: 10/1s
 	ExpiresIn string `json:"expires_in"` // Default: 15m
 	Reason    string `json:"reason"`     // for the log
 	AllNodes  bool   `json:"all_nodes"`  // by a version of the rules. Default: this node alone
@@ -92,8 +92,8 @@ func deleteEmergency(p *Process, w http.ResponseWriter, r *http.Request) (any, e
 	return p.Emergency.Describe(), nil
 }
 
-// changeEmergency writes a version of the rules with an emergency, nil for none, and answers with
-// what is in force on this node then.
+// changeEmergency writes a version of the rules with the emergency e, or without one if e is nil.
+// It answers with what is in force on this node afterwards.
 func changeEmergency(p *Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) (any, error) {
 	note := ""
 	if e != nil {

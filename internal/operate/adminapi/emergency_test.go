@@ -10,7 +10,7 @@ func TestEmergencyRequest(t *testing.T) {
 	for _, tc := range []struct {
 		body  emergencyRequest
 		limit string
-		want  time.Duration // 0: it is refused
+		want  time.Duration // 0 if the request is refused
 	}{
 		{emergencyRequest{}, "10/1s", 15 * time.Minute},
 		{emergencyRequest{Limit: "5/1s burst 20", ExpiresIn: "1d"}, "5/1s burst 20", 24 * time.Hour},

@@ -18,7 +18,7 @@ import (
 
 // An entryResource serves a list of the rules, and its entries by ID. E is the pointer to an entry.
 type entryResource[E rules.ListEntry] struct {
-	name    string // of the list in the rules, in paths and in answers
+	name    string // name of the list in the rules, in paths and in answers
 	example string
 	list    func(*rules.Document) *[]E
 	newE    func() E
@@ -60,8 +60,9 @@ func (s *entryResource[E]) element() methods {
 	}
 }
 
-// getAll answers GET with the entries from after on, of one zone if the query names it, in the order
-// that it names.
+// getAll answers GET with entries of the list, in the order that the query names. If the query
+// names a zone, they are the entries of that zone. If it has `after`, they are those after that
+// entry.
 func (s *entryResource[E]) getAll(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	limit, err := queryInt(r, "limit", api.DefaultEntries, 1)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *entryResource[E]) count(d *rules.Document, now time.Time) (n int) {
 	return n
 }
 
-// index returns the place of the entry with an ID, -1 if there is none.
+// index returns the index of the entry with an ID, or -1 if there is none.
 func (s *entryResource[E]) index(entries []E, id string) int {
 	return slices.IndexFunc(entries, func(e E) bool { return e.Common().ID == id })
 }
@@ -207,7 +208,7 @@ func (s *entryResource[E]) patch(c *Running, w http.ResponseWriter, r *http.Requ
 	return s.complete(c, w, r, written, answer), nil
 }
 
-// present returns the place of an entry that has not expired.
+// present returns the index of the entry with an ID, which must not have expired.
 func (s *entryResource[E]) present(entries []E, id string) (int, error) {
 	i := s.index(entries, id)
 	if i < 0 || entries[i].Common().Expired(time.Now()) {
@@ -241,7 +242,7 @@ func (s *entryResource[E]) deleteByKey(c *Running, w http.ResponseWriter, r *htt
 	if err := strictjson.Convert(object, about); err != nil {
 		return nil, badBody(err, s.example)
 	}
-	about.Common().ID = "" // which no entry has
+	about.Common().ID = "" // no entry has this ID
 	_, answer, err := s.change(c, r, "", "", func(entries []E) ([]E, error) {
 		found := rules.Other(entries, about, c.Schema(), time.Now())
 		if found == *new(E) {
@@ -257,7 +258,7 @@ func (s *entryResource[E]) deleteByKey(c *Running, w http.ResponseWriter, r *htt
 }
 
 // change writes a version in which apply has changed the list, and returns the entry with an ID as
-// it is then, if there is one. note is that of the version unless the query has one.
+// it is then, if there is one. note is the note of the version, unless the query has one.
 func (s *entryResource[E]) change(c *Running, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
 	written E, answer *api.WrittenVersion, err error,
 ) {
@@ -282,8 +283,8 @@ func (s *entryResource[E]) change(c *Running, r *http.Request, id, note string, 
 	return written, answer, nil
 }
 
-// inBody returns err with paths in the body of a request, which is about the entry with an ID, in
-// place of those in the rules.
+// inBody returns err with paths in the body of a request in place of paths in the rules. id is the
+// ID of the entry that the request is about.
 func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 	var invalid *rules.InvalidError
 	if entries == nil || !errors.As(err, &invalid) {
@@ -304,8 +305,8 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 	return apiError(http.StatusBadRequest, "%s", strings.Join(texts, "; "))
 }
 
-// complete returns the answer about an entry, or about what a dry run would change, with the limits that
-// it results in, and with warnings about it.
+// complete returns the answer about a written entry, or about what a dry run would change. The
+// answer has the limits that the entry results in, and warnings about it.
 func (s *entryResource[E]) complete(
 	c *Running, w http.ResponseWriter, r *http.Request, written E, answer *api.WrittenVersion,
 ) any {

@@ -9,8 +9,8 @@ import (
 // etag returns the entity tag of a version of the rules.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// ifMatch returns the version that a request wants to change, or nil for any version. found says whether
-// the request names one.
+// ifMatch returns the version that a request wants to change, or nil for any version. found says
+// whether the request names one.
 func ifMatch(r *http.Request) (version *int64, found bool, err error) {
 	lines := r.Header.Values("If-Match")
 	if len(lines) == 0 {
@@ -31,7 +31,7 @@ func ifMatch(r *http.Request) (version *int64, found bool, err error) {
 	return &number, true, nil
 }
 
-// notModified reports whether the client has a version already, and answers it if so.
+// notModified reports whether the client has a version already. If so, it answers with 304.
 func notModified(w http.ResponseWriter, r *http.Request, version int64) bool {
 	w.Header().Set("ETag", etag(version))
 	for _, line := range r.Header.Values("If-None-Match") {

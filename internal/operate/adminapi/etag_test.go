@@ -9,7 +9,7 @@ import (
 func TestIfMatch(t *testing.T) {
 	for _, tc := range []struct {
 		lines  []string
-		want   int64 // -1: any
+		want   int64 // -1 for any version
 		found  bool
 		status int
 	}{

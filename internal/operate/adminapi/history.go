@@ -91,8 +91,8 @@ func historyOf(ctx context.Context, c *Running, zone string, body api.HistoryReq
 	return one, nil
 }
 
-// history returns what has happened to a zone, or to the key of it that r names otherwise than by its
-// hash. Its error is a mistake in r.
+// history returns what has happened to a zone, or to the key in it that r names. If r has the hash
+// of the key, the caller must have replaced it. history returns an error if r has a mistake.
 func (c *Running) history(ctx context.Context, zone string, r *api.HistoryRequest) (*api.History, error) {
 	historian, err := c.Historian(zone, r)
 	if err != nil {
@@ -109,7 +109,8 @@ func (c *Running) history(ctx context.Context, zone string, r *api.HistoryReques
 	return answer, nil
 }
 
-// addHistory adds the history of a zone to h. What is about all zones is in that of the first one already.
+// addHistory adds the history of a zone to h. Events about all zones are in the history of the
+// first zone already.
 func addHistory(h *api.History, zone string, one *api.History) {
 	if len(h.Zones) == 0 {
 		zones, events := append(h.Zones, zone), append(h.Events, one.Events...)
@@ -125,7 +126,7 @@ func addHistory(h *api.History, zone string, one *api.History) {
 	}
 }
 
-// sortHistory puts the newest events of h first, and leaves out those that are too many.
+// sortHistory puts the newest events of h first, and keeps at most most of them.
 func sortHistory(h *api.History, most int) {
 	slices.SortStableFunc(h.Events, func(a, b api.HistoryEvent) int { return b.Time.Compare(a.Time) })
 	if len(h.Events) > most {

@@ -24,7 +24,7 @@ func postInspect(c *Running, _ http.ResponseWriter, r *http.Request, body *api.I
 	}
 	if known != nil {
 		shown := known.Shown
-		shown.Missing = answer.Missing // which the request may say of a digest
+		shown.Missing = answer.Missing // the request may say this of a digest
 		answer.ShownKey = shown
 	}
 	return answer, nil

@@ -14,8 +14,8 @@ import (
 // hashLength is how many hexadecimal digits a key_hash has.
 const hashLength = 12
 
-// keyByHash returns the key of a zone with a hash, which logs and lists have in place of a key. other
-// reports whether the request names a key in another way, too.
+// keyByHash returns the key of a zone with a hash, which logs and lists have in place of a key.
+// other reports whether the request names a key in another way, too.
 func keyByHash(ctx context.Context, c *Running, zone, hash string, other bool) (*api.KnownKey, error) {
 	if _, err := hex.DecodeString(hash); err != nil || len(hash) != hashLength {
 		return nil, apiError(http.StatusBadRequest, "key_hash is %q: use the %d digits that logs and lists of keys show", hash, hashLength)
@@ -31,7 +31,7 @@ func keyByHash(ctx context.Context, c *Running, zone, hash string, other bool) (
 }
 
 // findKey returns the key of a zone with a hash, or nil if this node knows none. It looks at all
-// accounts last, of which there may be a million.
+// accounts last, because there may be a million.
 func (c *Running) findKey(ctx context.Context, zone, hash string) *api.KnownKey {
 	others := func(yield func([]byte) bool) {
 		views, _, _ := c.topsOfOthers(ctx, zone) // without an answer, this node knows what it knows
@@ -47,8 +47,8 @@ func (c *Running) findKey(ctx context.Context, zone, hash string) *api.KnownKey 
 	return c.KeyByHash(ctx, zone, hash, used.Keys, others, c.Store.KeysOf(zone))
 }
 
-// storedByHash puts the key with the hash of n in place of that, as the store has it. It returns nil if
-// there is no hash.
+// storedByHash sets n.Stored to the key with the hash in n, and returns the key. It returns nil if
+// n has no hash.
 func storedByHash(ctx context.Context, c *Running, zone string, n *api.ShownKeyName) (*api.KnownKey, error) {
 	if n.Hash == "" {
 		return nil, nil
@@ -60,7 +60,8 @@ func storedByHash(ctx context.Context, c *Running, zone string, n *api.ShownKeyN
 	return k, err
 }
 
-// nameByHash puts the key with a hash in place of that in an object, which is an entry of the rules.
+// nameByHash replaces the hash in an object, which is an entry of the rules, by the name of the key
+// with that hash.
 func nameByHash(ctx context.Context, c *Running, object map[string]any) error {
 	hash, found := object["key_hash"].(string)
 	zone, isZone := object["zone"].(string)

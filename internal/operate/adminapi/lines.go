@@ -13,7 +13,7 @@ const mediaJSONLines = "application/x-ndjson"
 // waits for its requests when it stops an admin endpoint.
 const linePatience = 5 * time.Second
 
-// A lineWriter writes lines of JSON until the reader is gone, or takes nothing for linePatience.
+// A lineWriter writes lines of JSON until the reader has left, or takes nothing for linePatience.
 type lineWriter struct {
 	controller *http.ResponseController
 	encoder    *json.Encoder
@@ -41,7 +41,8 @@ func (l *lineWriter) flush() {
 	}
 }
 
-// wait bounds the next wait for the reader. Only responses of tests have no deadlines.
+// wait bounds the next wait for the reader. Responses of tests have no deadlines, so it ignores the
+// error.
 func (l *lineWriter) wait() { _ = l.controller.SetWriteDeadline(time.Now().Add(linePatience)) }
 
 // shutdowns has a channel for each admin server that serves or has served lines. It is closed when
@@ -51,8 +52,9 @@ var shutdowns struct {
 	of map[*http.Server]chan struct{}
 }
 
-// ShutdownOf returns a channel that is closed when the server of r shuts down, which waits for its
-// requests. It is nil over HTTP/3. Call it before the first line is written, as that may wait for the reader.
+// ShutdownOf returns a channel that is closed when the server of r begins to shut down, because the
+// server then waits for its requests. It returns nil over HTTP/3. Call it before the first line is
+// written, because that write may wait for the reader.
 func ShutdownOf(r *http.Request) <-chan struct{} {
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil {

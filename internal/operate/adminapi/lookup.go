@@ -16,8 +16,8 @@ type lookupRequest struct {
 	Hash string `json:"key_hash"`
 }
 
-// postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may be
-// written in another way than in the rules. The key is in the body, so that it is in no log.
+// postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may
+// be written in another way than in the rules. The key is in the body, so that it is in no log.
 func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookupRequest) (any, error) {
 	zone, err := zoneOf(c, r, "")
 	if err != nil {
@@ -32,7 +32,7 @@ func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookup
 		name = known.Name
 	}
 	wanted, err := [][]byte(nil), error(nil)
-	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // else rules cannot name the key
+	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // otherwise rules cannot name the key
 		wanted, err = c.Set.Keys(&name)
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookup
 
 // namesAny reports whether key names any of the keys of requests.
 func namesAny(c *Running, key rules.Key, of [][]byte) bool {
-	keys, err := c.Set.Keys(&key) // an override that has become wrong names none
+	keys, err := c.Set.Keys(&key) // an override that has become wrong names no key
 	return err == nil && slices.ContainsFunc(keys, func(k []byte) bool {
 		return slices.ContainsFunc(of, func(other []byte) bool { return bytes.Equal(k, other) })
 	})

@@ -23,9 +23,9 @@ type keysRequest struct {
 // maxKeysInRequest is how many keys a request may name.
 const maxKeysInRequest = 1000
 
-// operate does an action to the keys of body, in the zone that the path of r names, and writes a
-// version that says so, from which all nodes know that they must drop what they know of the keys.
-// action has what is not about the keys.
+// operate does an action to the counts of the keys of body, in the zone that the path of r names.
+// Then it writes a version with the actions, so that all nodes drop what they know of the keys.
+// action has the fields that are not about keys.
 func operate(c *Running, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) (any, error) {
 	zone, err := zoneOf(c, r, body.Endpoint)
 	if err != nil {
@@ -68,8 +68,9 @@ func operate(c *Running, w http.ResponseWriter, r *http.Request, body *keysReque
 	return answerWritten(w, answer), nil
 }
 
-// operation returns a function that does an action to the counts of its key, and completes the name of
-// the key. Its error is a mistake in the action. The error of the function is of the store.
+// operation returns a function that does an action to the counts of its key, and completes the name
+// of the key. It returns an error if the action has a mistake. The errors of do are those of the
+// store.
 func (c *Running) operation(action *rules.Action) (do func(context.Context) error, err error) {
 	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
 	counts, err := c.CountsOf(&key, action.Endpoint)
@@ -99,7 +100,7 @@ func (c *Running) changeCount(ctx context.Context, r *limiter.Rule, key []byte, 
 	return err
 }
 
-// actions returns an action like this one for each key.
+// actions returns an action for each key. Apart from the key, it is equal to like.
 func (b *keysRequest) actions(like rules.Action) ([]rules.Action, error) {
 	like.Missing = b.Missing
 	switch {

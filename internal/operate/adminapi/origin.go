@@ -6,9 +6,10 @@ import (
 )
 
 // CheckOrigin refuses a request that a page of another origin may have sent, where Caddy's admin
-// endpoint does not check that. Browsers say in Sec-Fetch-Site where a request comes from. A request
-// that sends something needs it. Anybody may link to the operator's page itself, if toPage says that
-// it is asked for: it says nothing yet, and stands in no frame.
+// endpoint does not check that. Browsers say in Sec-Fetch-Site where a request comes from. A
+// request that may change something must have the header. toPage says that the request is for the
+// operator's page itself. Any page may link to that, because it shows nothing before its own
+// requests are answered, and stands in no frame.
 func CheckOrigin(r *http.Request, toPage bool) error {
 	site := r.Header.Get("Sec-Fetch-Site")
 	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
-// A parameter is one of openapi.json, or a reference to one.
+// A parameter is a parameter in openapi.json, or a reference to one.
 type parameter struct {
 	Ref  string `json:"$ref"`
 	In   string `json:"in"`
@@ -48,14 +48,15 @@ var queryParameters = sync.OnceValue(func() map[string]map[string][]string {
 		byPath[path] = make(map[string][]string)
 		for method, text := range members {
 			var operation struct{ Parameters []parameter }
-			_ = json.Unmarshal(text, &operation) // the parameters of the path are none
+			_ = json.Unmarshal(text, &operation) // the member "parameters" is no operation
 			byPath[path][strings.ToUpper(method)] = append(names(ofPath), names(operation.Parameters)...)
 		}
 	}
 	return byPath
 })
 
-// checkQuery refuses query parameters that would have no effect. method is that of a handler.
+// checkQuery refuses query parameters that would have no effect. method is the method of a handler,
+// which is GET for HEAD.
 func checkQuery(path, method string, r *http.Request) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -66,7 +67,7 @@ func checkQuery(path, method string, r *http.Request) error {
 		switch {
 		case slices.Contains(known, name):
 		case strings.HasPrefix(name, "key"):
-			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s", name,
+			return apiError(http.StatusBadRequest, "%s is in the query, and logs have queries: use POST with a body such as %s", name,
 				exampleInspect)
 		case len(known) == 0:
 			return apiError(http.StatusBadRequest, "there is a parameter %q: use none", name)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCheckQuery(t *testing.T) {
-	for _, tc := range []struct{ path, method, query, want string }{ // "": it is accepted
+	for _, tc := range []struct{ path, method, query, want string }{ // "" if the query is accepted
 		{"/rate_limit/overrides", "GET", "zone=a&limit=5", ""},
 		{"/rate_limit/overrides", "POST", "dry_run=true&note=x&author=me", ""},
 		{"/rate_limit/overrides", "GET", "zones=a", "zone"},

@@ -23,8 +23,8 @@ import (
 // The longest bodies of requests in bytes.
 const (
 	maxBody      = 64 << 10
-	maxKeysBody  = 4 << 20 // with many keys
-	maxRulesBody = 8 << 20 // of all rules
+	maxKeysBody  = 4 << 20 // bodies with many keys
+	maxRulesBody = 8 << 20 // bodies with all rules
 )
 
 const (
@@ -33,7 +33,8 @@ const (
 	mediaYAML       = "application/yaml"
 )
 
-// runningOf returns the running configuration. The admin endpoint of Caddy answers before that runs.
+// runningOf returns the running configuration. It returns an error if there is none: Caddy's admin
+// endpoint answers before a configuration runs.
 func runningOf(p *Process) (*Running, error) {
 	if c := p.Running(); c != nil {
 		return c, nil
@@ -44,7 +45,7 @@ func runningOf(p *Process) (*Running, error) {
 	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
 }
 
-// zoneOf returns the name of the zone that the path of r has. It refuses an endpoint that the zone does
+// zoneOf returns the name of the zone in the path of r. It refuses an endpoint that the zone does
 // not have.
 func zoneOf(c *Running, r *http.Request, endpoint string) (zone string, err error) {
 	zone = r.PathValue("zone")
@@ -74,7 +75,8 @@ func knownZone(names []string, zone string, status int) error {
 }
 
 // readBody returns the body of a request, of at most most bytes, and its media type, which must be
-// one of types. A page of another origin can send those only if Caddy's admin endpoint allows it.
+// one of types. A page of another origin can send these types only if Caddy's admin endpoint allows
+// it.
 func readBody(w http.ResponseWriter, r *http.Request, most int64, types ...string) (body []byte, mediaType string, err error) {
 	mediaType, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !slices.Contains(types, mediaType) {
@@ -161,8 +163,8 @@ func WithUser(r *http.Request, user string) *http.Request {
 type userKey struct{}
 
 // clientOf returns who sent a request to the admin API: the subject of the client's certificate at
-// Caddy's remote admin endpoint, the user in a site, else the client's address. verified says that
-// it is one of the first two.
+// Caddy's remote admin endpoint, the user in a site, or else the client's address. verified says
+// that client is a subject or a user.
 func clientOf(r *http.Request) (client string, verified bool) {
 	if user, _ := r.Context().Value(userKey{}).(string); user != "" {
 		return user, true
@@ -180,7 +182,7 @@ func clientOf(r *http.Request) (client string, verified bool) {
 // maxAuthor is the most bytes of an author.
 const maxAuthor = 200
 
-// authorOf returns who changes something, for the history: the author that the query names, else
+// authorOf returns who changes something, for the history: the author that the query names, or else
 // the client. Anybody can name any author, so the subject of a certificate comes first.
 func authorOf(r *http.Request) (string, error) {
 	client, verified := clientOf(r)
@@ -198,7 +200,8 @@ func authorOf(r *http.Request) (string, error) {
 	return author, nil
 }
 
-// queryInt returns a number of the query, at least least, or fallback if it is not there.
+// queryInt returns a number of the query, at least least, or fallback if the query does not have
+// it.
 func queryInt(r *http.Request, name string, fallback, least int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {

@@ -56,7 +56,8 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// The author is the client unless the request names one. What a certificate says stays.
+// The author is the client unless the request names one. The subject of a certificate stays in the
+// author.
 func TestAuthorOf(t *testing.T) {
 	check := func(query, want string, certificate *x509.Certificate) {
 		t.Helper()

@@ -25,7 +25,7 @@ func boundError(err error) error {
 	return spelling.Bound(err)
 }
 
-// statusOfError returns the status that Caddy answers err with, 0 if err has none.
+// statusOfError returns the status that Caddy answers err with, or 0 if err has none.
 func statusOfError(err error) int {
 	var answer caddy.APIError
 	if errors.As(err, &answer) {
@@ -44,11 +44,11 @@ func startResponse(w http.ResponseWriter, status int, mediaType string) {
 // writeText answers with a text.
 func writeText(w http.ResponseWriter, mediaType string, text []byte) {
 	startResponse(w, http.StatusOK, mediaType)
-	_, _ = w.Write(text) // it fails if the client has gone, which needs no error
+	_, _ = w.Write(text) // it fails if the client has left, which needs no error
 }
 
 // writeJSON answers with v.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	startResponse(w, status, mediaJSON)
-	_ = json.NewEncoder(w).Encode(v) // it fails if the client has gone, which needs no error
+	_ = json.NewEncoder(w).Encode(v) // it fails if the client has left, which needs no error
 }

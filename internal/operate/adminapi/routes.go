@@ -16,7 +16,7 @@ type handler func(p *Process, w http.ResponseWriter, r *http.Request) (any, erro
 // created is an answer with the status 201.
 type created struct{ answer any }
 
-// methods are the handlers of a path by method. That of GET answers HEAD too.
+// methods are the handlers of a path by method. The handler of GET answers HEAD, too.
 type methods map[string]handler
 
 // routes are the handlers by path. openapi.json describes them.
@@ -57,7 +57,8 @@ var routes = map[string]methods{
 	"/rate_limit/access/{id}":                      accessEntries.element(),
 }
 
-// running is a handler that needs a running configuration.
+// running returns a handler that calls handle with the running configuration, or answers with an
+// error if there is none.
 func running(handle func(c *Running, w http.ResponseWriter, r *http.Request) (any, error)) handler {
 	return func(p *Process, w http.ResponseWriter, r *http.Request) (any, error) {
 		c, err := runningOf(p)
@@ -68,8 +69,8 @@ func running(handle func(c *Running, w http.ResponseWriter, r *http.Request) (an
 	}
 }
 
-// posting is running for requests with a body, which is one JSON object of at most most bytes with the
-// members of a B. Errors show example.
+// posting returns a handler as running does, for requests with a body. The body is one JSON object
+// of at most most bytes with the members of a B. Errors show example.
 func posting[B any](
 	most int64, example string, answer func(c *Running, w http.ResponseWriter, r *http.Request, body *B) (any, error),
 ) handler {
@@ -82,7 +83,7 @@ func posting[B any](
 	})
 }
 
-// orMistake returns an answer, or an error that is a mistake in the request.
+// orMistake returns answer or, if err is not nil, err as a mistake in the request.
 func orMistake(answer any, err error) (any, error) {
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "%w", err)

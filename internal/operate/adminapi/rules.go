@@ -57,7 +57,8 @@ func replaceRules(c *Running, w http.ResponseWriter, r *http.Request) (any, erro
 	})
 }
 
-// needIfMatch refuses a change that could undo, unseen, what somebody else does at the same time.
+// needIfMatch refuses a change without If-Match, because it could undo, unnoticed, what somebody
+// else changes at the same time.
 func needIfMatch(r *http.Request) error {
 	if dryRun, _ := queryBool(r, "dry_run"); dryRun {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// The orders of a list of entries, beside that of the rules.
+// The orders of a list of entries, besides the order of the rules.
 const (
 	newestFirst = "newest"
-	endingFirst = "ending" // those that never end are the last
+	endingFirst = "ending" // entries that never end come last
 )
 
-// sorted returns entries in an order. "" is that of the rules.
+// sorted returns entries in an order. "" stands for the order of the rules.
 func sorted[E rules.ListEntry](entries []E, order string) ([]E, error) {
 	var rank func(*rules.Entry) int64
 	switch order {

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
-// StatusOf returns the status of a process. Its error is that the running configuration limits
-// nothing.
+// StatusOf returns the status of a process. It returns an error if no configuration is running that
+// limits something.
 func StatusOf(p *Process) (*api.Status, error) {
 	c, err := runningOf(p)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Running) mismatches() (all []api.Mismatch) {
 	return all
 }
 
-// Nodes lists the nodes. Its error is that the store does not answer.
+// Nodes lists the nodes. It returns an error if the store does not answer.
 func (c *Running) Nodes(ctx context.Context) (*api.Nodes, error) {
 	nodes, err := c.Store.ListNodes(ctx)
 	if err != nil {

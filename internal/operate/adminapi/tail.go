@@ -21,12 +21,13 @@ import (
 
 const (
 	maxTail         = 10 * time.Minute
-	maxTails        = 8    // on a node at once
+	maxTails        = 8    // tails on a node at once
 	maxTailBuffer   = 1000 // decisions between two flushes
 	tailFlushEvery  = 100 * time.Millisecond
 	exampleFollowed = `{"key": "sk_live_1"}`
 
-	// defaultSample is the part of the decisions that let requests pass; with a key, it is all of them.
+	// defaultSample is the part that a tail shows of the decisions that let requests pass. A tail of
+	// one key shows all of them.
 	defaultSample = 0.01
 )
 
@@ -70,12 +71,12 @@ func addressesIn(key string) netip.Prefix {
 	if a, err := netip.ParseAddr(key); err == nil {
 		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen())
 	}
-	p, _ := netip.ParsePrefix(key) // most keys are none
+	p, _ := netip.ParsePrefix(key) // most keys are no address
 	return p
 }
 
-// keysInZones returns the keys of requests that key names, by zone. It returns an error if it can
-// be a key of none of zones, which are all if it is empty.
+// keysInZones returns the keys of requests that key names, by zone. It returns an error if key can
+// be a key of none of zones. If zones is empty, it looks in all zones.
 func keysInZones(c *Running, key rules.Key, zones []string) (map[string][][]byte, error) {
 	var first error
 	keys := make(map[string][][]byte)
@@ -129,7 +130,8 @@ func newTailRequest(c *Running, r *http.Request) (*tailRequest, error) {
 	return t, err
 }
 
-// checkTailQuery refuses what would follow something else than was meant.
+// checkTailQuery refuses unknown zones and outcomes, with which a tail would follow something else
+// than was meant.
 func checkTailQuery(c *Running, query url.Values) error {
 	zones := c.Schema().Zones()
 	for _, name := range query["zone"] {
@@ -152,15 +154,15 @@ func parseSample(text string) (float64, error) {
 		number += "e-2"
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(f >= 0 && f <= 1) { // nor NaN
+	if err != nil || !(f >= 0 && f <= 1) { // NaN is refused, too
 		return 0, fmt.Errorf("sample is %q: use a fraction from 0 to 1, such as 0.01", text)
 	}
 	return f, nil
 }
 
-// serve writes the decisions as they come, and a line at the end that says why it is one. It
-// collects them for a moment before it writes, so that a flood costs little. What does not fit then
-// is dropped.
+// serve writes decisions as they come, and at the end a line that says why the tail ends. It
+// collects decisions for a moment before it writes, so that a flood costs little. Decisions that
+// find no room meanwhile are dropped.
 func (t *tailRequest) serve(tails *tail.Decisions, w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		startResponse(w, http.StatusOK, mediaJSONLines)
@@ -187,7 +189,7 @@ func (t *tailRequest) serve(tails *tail.Decisions, w http.ResponseWriter, r *htt
 			end = api.EndDuration
 		case <-flush.C:
 		}
-		for range maxTailBuffer { // then it looks at what ends it
+		for range maxTailBuffer { // after these it looks whether the tail ends
 			told, ok := opened.Take()
 			if !ok || lines.err != nil {
 				break

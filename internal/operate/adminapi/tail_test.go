@@ -124,7 +124,7 @@ func linesOf(t *testing.T, c net.Conn) (decisions, dropped int, end string) {
 	return decisions, dropped, end
 }
 
-// inTime runs f with a server in a time of its own.
+// inTime runs f with a server in a bubble, which has a clock of its own.
 func inTime(t *testing.T, f func(t *testing.T, p *Process, s *pipeServer)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(t)
@@ -140,8 +140,7 @@ func inTime(t *testing.T, f func(t *testing.T, p *Process, s *pipeServer)) {
 	})
 }
 
-// A tail is live for as long as it is meant to be, also after the time in which Caddy reads
-// requests.
+// A tail lasts as long as its request says, even after the time in which Caddy reads requests.
 func TestTailLastsItsDuration(t *testing.T) {
 	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		for query, want := range map[string]time.Duration{"sample=1": time.Minute, "sample=1&for=10m": 10 * time.Minute} {
@@ -172,7 +171,7 @@ func TestTailEndsAtItsLimit(t *testing.T) {
 	})
 }
 
-// What comes faster than it is read is dropped and counted.
+// Decisions that come faster than the reader reads them are dropped and counted.
 func TestTailOfFloodDrops(t *testing.T) {
 	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		c := s.follow(t, "for=3s")
@@ -215,8 +214,8 @@ func TestTailEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// Caddy shuts an admin endpoint down at each reload, and waits for its requests. It waits for no
-// tail, and what was decided before is in it.
+// Caddy shuts an admin endpoint down at each reload, and waits for its requests. It does not wait
+// for a tail, and the tail has what was decided before.
 func TestTailEndsWithItsServer(t *testing.T) {
 	inTime(t, func(t *testing.T, p *Process, s *pipeServer) {
 		other := newPipeServer(p)

@@ -43,14 +43,14 @@ func getTop(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 // A question for the top keys of the fleet is repeated until all nodes have answered, but not for
-// longer than topPatience: nodes see it in their next heartbeat, which they have every 5 s.
+// longer than topPatience: nodes see the question at their next heartbeat, and have one every 5 s.
 const (
 	topPatience   = 7 * time.Second
 	topAgainAfter = 250 * time.Millisecond
 )
 
-// topsOfOthers returns the lists of a zone of the other nodes, without those of another version. nodes is
-// how many nodes there are.
+// topsOfOthers returns the lists that other nodes have of a zone. It leaves out lists in the
+// encoding of another version of this module. nodes is the number of all nodes.
 func (c *Running) topsOfOthers(ctx context.Context, zone string) (views []topkeys.View, nodes int, err error) {
 	tops, nodes, err := c.Store.Tops(ctx, zone)
 	for _, top := range tops {
@@ -61,8 +61,8 @@ func (c *Running) topsOfOthers(ctx context.Context, zone string) (views []topkey
 	return views, nodes, err
 }
 
-// Top returns the keys that use a zone most, as those nodes tell that have answered already. Its error
-// is that the store does not answer.
+// Top returns the keys that use a zone most, by the lists of the nodes that have answered already.
+// It returns an error if the store does not answer.
 func (c *Running) Top(ctx context.Context, zone string, q *api.TopQuery) (*api.Top, error) {
 	view, fleet := usage.TopOf(zone), (*api.TopFleet)(nil)
 	if q.Fleet {
@@ -78,7 +78,8 @@ func (c *Running) Top(ctx context.Context, zone string, q *api.TopQuery) (*api.T
 	return top, nil
 }
 
-// topOf returns the keys that use a zone most. It waits for other nodes if it is about them.
+// topOf returns the keys that use a zone most. If q is about the fleet, it waits for the other
+// nodes.
 func topOf(ctx context.Context, c *Running, zone string, q *api.TopQuery) (*api.Top, error) {
 	ctx, cancel := context.WithTimeout(ctx, topPatience)
 	defer cancel()

@@ -28,8 +28,8 @@ func newWrittenVersion(v *rules.Written, dryRun bool) *api.WrittenVersion {
 	}
 }
 
-// newChange returns a change by the client of r, without what it does. note is that of the version
-// unless it is empty: then it is that of the query.
+// newChange returns a change by the client of r that does nothing yet. Its note is note or, if that
+// is empty, the note in the query.
 func newChange(r *http.Request, note string) (c rules.Change, err error) {
 	if c.Author, err = authorOf(r); err != nil {
 		return c, err
@@ -71,7 +71,8 @@ func update(ctx context.Context, c *Running, change rules.Change, apply func(*ru
 	return newWrittenVersion(v, change.DryRun), nil
 }
 
-// updateFor is update for the client of r. Its errors are for rulesError.
+// updateFor writes a version as update does, in the name of the client of r. Callers pass its
+// errors to rulesError.
 func updateFor(c *Running, r *http.Request, note string, apply func(*rules.Document) error) (*api.WrittenVersion, error) {
 	change, err := newChange(r, note)
 	if err != nil {
@@ -80,7 +81,7 @@ func updateFor(c *Running, r *http.Request, note string, apply func(*rules.Docum
 	return update(r.Context(), c, change, apply)
 }
 
-// rulesError returns err, of the package rules, as one that Caddy answers with its status.
+// rulesError returns err, an error of package rules, with the status of the answer.
 func rulesError(err error) error {
 	status := http.StatusInternalServerError
 	switch {

@@ -34,7 +34,8 @@ func getVersions(c *Running, w http.ResponseWriter, r *http.Request) (any, error
 	return answer, nil
 }
 
-// storeError returns err, of reading a store of rules, as one that Caddy answers with its status.
+// storeError returns err, an error of a read from the store of the rules, with the status of the
+// answer.
 func storeError(err error) error {
 	if err := rulesError(err); statusOfError(err) != http.StatusInternalServerError {
 		return err
@@ -70,7 +71,7 @@ func getVersion(c *Running, w http.ResponseWriter, r *http.Request) (any, error)
 	}
 	answer := api.Version{Version: v}
 	if v.Number > 0 {
-		// The version before it may be gone: then there is nothing to compare with.
+		// The store may not keep the version before it any more. Then there is nothing to compare with.
 		if before, err := numbered(r.Context(), c, v.Number-1); err == nil {
 			answer.Changes, answer.More = listChanges(rules.Diff(before.Document, v.Document))
 		}
@@ -105,13 +106,14 @@ func getRulesDiff(c *Running, w http.ResponseWriter, r *http.Request) (any, erro
 
 const exampleRollback = `{"note": "the launch is over"}`
 
-// A noteRequest is the body of a request that needs nothing but a reason.
+// A noteRequest is the body of a request that has nothing but a reason.
 type noteRequest struct {
 	Note string `json:"note"`
 }
 
 // postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version
-// with the rules of an older one. What the configuration has lost since does not prevent it.
+// with the rules of an older one. Rules that do not fit the configuration any more do not prevent
+// it.
 func postRollback(c *Running, w http.ResponseWriter, r *http.Request, body *noteRequest) (any, error) {
 	old, err := versionOf(c, r)
 	if err != nil {

@@ -13,9 +13,9 @@ func authorFlag(f *pflag.FlagSet) {
 	f.String("author", "", "Who, for the history; default: the user of the shell at this host, or of the client certificate")
 }
 
-// authorOf returns who changes something: what --author says, else the user of the shell at this
-// host. It is empty for commands that change nothing, and by default for clients whose certificate
-// says who they are.
+// authorOf returns the author of a change: the one of --author, or else the user of the shell at
+// this host. It returns "" for commands that change nothing. Without --author, it also returns ""
+// for the remote admin endpoint, where the client certificate names the author.
 func authorOf(f *pflag.FlagSet) string {
 	if f.Lookup("author") == nil {
 		return ""

@@ -76,7 +76,7 @@ func asGroup(cmd *cobra.Command, subcommands ...*cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
-// refuseUnknownCommand refuses arguments: they stand where a subcommand does.
+// refuseUnknownCommand refuses arguments, because they stand in the place of a subcommand.
 func refuseUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -99,7 +99,7 @@ type codeTwoError struct {
 
 func (e *codeTwoError) Unwrap() []error { return []error{e.error, e.exit} }
 
-// wrongUsage returns err as an error of how a command is used.
+// wrongUsage returns err as an error about how a command is used.
 func wrongUsage(cmd *cobra.Command, err error) error { return withCodeTwo(cmd, err) }
 
 func withCodeTwo(cmd *cobra.Command, err error) error {
@@ -114,20 +114,21 @@ var errNotOK = errors.New("the answer is that something is wrong")
 type apiCommand[A any] struct {
 	use, short, long, example string
 
-	// least and most are how many arguments there are. most < 0 is any number.
+	// least and most are the bounds of the number of arguments. A negative most stands for any number.
 	least, most int
 
 	ofZone   bool                 // whether the first argument is the name of a zone
-	complete cobra.CompletionFunc // of the arguments; nil for those of the zone, or for nothing
+	complete cobra.CompletionFunc // completes the arguments; nil to complete a zone if ofZone, or nothing
 	flags    func(*pflag.FlagSet)
 
-	// request returns what to send. Its errors are of how the command is used.
+	// request returns what to send. Its errors are about how the command is used.
 	request func(cmd *cobra.Command, args []string) (*apiRequest, error)
 
 	// print writes the answer for people.
 	print func(t *table, answer *A)
 
-	// ok reports whether the answer is good news. Caddy ends with exit code 1 if not. If ok is nil, all answers are.
+	// ok reports whether the answer is good news. If the answer is not, Caddy ends with exit code 1.
+	// If ok is nil, all answers are good news.
 	ok func(answer *A) bool
 
 	// isCheck is set by commands that monitoring runs: without an answer, Caddy ends with exit code 2.
@@ -158,7 +159,8 @@ func (c apiCommand[A]) command() *cobra.Command {
 	return cmd
 }
 
-// argumentsBetween refuses other numbers of arguments. most < 0 is any number.
+// argumentsBetween refuses fewer arguments than least, and more than most. A negative most stands
+// for any number.
 func argumentsBetween(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
@@ -214,13 +216,13 @@ func printWarnings(cmd *cobra.Command, body []byte) {
 	var answer struct {
 		Warnings []string `json:"warnings"`
 	}
-	_ = json.Unmarshal(body, &answer) // an answer that is no object has none
+	_ = json.Unmarshal(body, &answer) // an answer that is no object has no warnings
 	for _, warning := range answer.Warnings {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", printable(asCommands(warning))) // nobody may be reading
 	}
 }
 
-// printLimits writes the limits that the key of an override has with it, if the answer is about one.
+// printLimits writes the limits that an override results in, if the answer is about an override.
 func printLimits(t *table, body []byte) {
 	var answer struct {
 		Limits []api.OverriddenLimit `json:"limits"`

@@ -28,7 +28,7 @@ func ask(cmd *cobra.Command, path string) []byte {
 	}
 }
 
-// completion returns what a shell offers, each once.
+// completion returns the names that a shell offers, sorted and each once.
 func completion(names []string) ([]string, cobra.ShellCompDirective) {
 	slices.Sort(names)
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
@@ -73,8 +73,8 @@ func completeZoneAndTier(cmd *cobra.Command, args []string, toComplete string) (
 	return completeFirstZone(cmd, args, toComplete)
 }
 
-// completeTier returns a function that completes the name of a tier. With ofZone, the first argument
-// is the name of a zone.
+// completeTier returns a function that completes the name of a tier. With ofZone, the first
+// argument is the name of a zone.
 func completeTier(ofZone bool) cobra.CompletionFunc {
 	return completeOfLimits(ofZone, func(l *api.EndpointLimits) (names []string) {
 		for _, t := range l.Tiers {
@@ -89,7 +89,8 @@ func completeEndpoint(ofZone bool) cobra.CompletionFunc {
 	return completeOfLimits(ofZone, func(l *api.EndpointLimits) []string { return []string{l.Endpoint} })
 }
 
-// completeOfLimits returns a function that completes what the limits of zones have, but "".
+// completeOfLimits returns a function that completes the names that namesOf returns for the limits
+// of zones, except "".
 func completeOfLimits(ofZone bool, namesOf func(*api.EndpointLimits) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		for _, z := range zonesToComplete(cmd, args, ofZone) {

@@ -51,7 +51,7 @@ func runDecisions(cmd *cobra.Command, args []string) error {
 	lines := &decisionLines{out: cmd.OutOrStdout()}
 	lines.json, _ = f.GetBool("json")
 	limit, _ := f.GetInt64("limit")
-	duration, _ := caddy.ParseDuration(request.query.Get("for")) // the API refuses what is none
+	duration, _ := caddy.ParseDuration(request.query.Get("for")) // the API refuses what is no duration
 	for until := time.Now().Add(duration); ; {
 		resp, err := request.open(cmd)
 		if err != nil {
@@ -96,14 +96,15 @@ func decisionsRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 type decisionLines struct {
 	out       io.Writer
 	json      bool
-	widths    []int // of the columns; nil if there is no row yet
+	widths    []int // widths of the columns; nil if there is no row yet
 	decisions int64
 }
 
-// copy shows lines until they end, and returns why they do.
+// copy shows the lines of a tail until it ends, and returns the reason that the tail gives for its
+// end.
 func (l *decisionLines) copy(from io.Reader) (end string, err error) {
 	if !l.json && l.widths == nil {
-		l.widths = []int{24, 12, 8, 16, 9, 8, 12, 0} // of what is usual
+		l.widths = []int{24, 12, 8, 16, 9, 8, 12, 0} // widths of usual cells
 		if err := l.row("TIME", "OUTCOME", "ZONE", "KEY", "REMAINING", "WAIT", "CLIENT", "REQUEST"); err != nil {
 			return "", err
 		}
@@ -151,7 +152,8 @@ func (l *decisionLines) show(text []byte, line *api.DecisionLine) error {
 	return nil
 }
 
-// row writes cells. A column gets wider with its cells: later rows are not known yet.
+// row writes cells. A column becomes wider when a cell needs it, because later rows are not known
+// yet.
 func (l *decisionLines) row(cells ...string) error {
 	var b strings.Builder
 	for i, text := range cells {
@@ -167,7 +169,7 @@ func (l *decisionLines) row(cells ...string) error {
 	return err
 }
 
-// outcomeText says what became of a request, and why if a count does not say it.
+// outcomeText says what became of a request, with the reason if the decision has one.
 func outcomeText(d *api.Decision) string {
 	if d.Reason != "" {
 		return d.Outcome + " (" + d.Reason + ")"
@@ -176,7 +178,7 @@ func outcomeText(d *api.Decision) string {
 }
 
 func keyText(d *api.Decision) string {
-	if d.Key == "" && d.Base64 == "" && d.KeyHash != "" { // it is too long
+	if d.Key == "" && d.Base64 == "" && d.KeyHash != "" { // the key is too long
 		return "hash " + d.KeyHash
 	}
 	return keyCell(&rules.Key{Text: d.Key, Base64: d.Base64, Missing: d.Missing})

@@ -12,7 +12,7 @@ import (
 func emergencyCommand() *cobra.Command {
 	const about = `
 Emergency mode is a hard limit for every client address, in front of all zones.
-It ends by itself. By default it is of the one node that is asked.`
+It ends by itself. By default, only the node that is asked has it.`
 	show := apiCommand[api.Emergency]{
 		use: "show", short: "Shows whether emergency mode is on", example: "  caddy rate-limit emergency show",
 		request: getting("emergency"),

@@ -20,13 +20,13 @@ import (
 // entryCommands are the commands that the lists of the rules have in common.
 type entryCommands[E rules.ListEntry] struct {
 	list    string   // its name in the rules and in paths
-	name    string   // of the command
-	noun    string   // one entry
+	name    string   // name of the command
+	noun    string   // what one entry is called
 	columns []string // between the ID and what all entries have
 	cells   func(E) []any
 
 	atEndpoints bool // an entry may be about one endpoint
-	byKey       bool // the API lists those of a key
+	byKey       bool // the API can list the entries of a key
 }
 
 // listCommand returns the command that lists entries.
@@ -141,7 +141,7 @@ func (c *entryCommands[E]) removeCommand() *cobra.Command {
 }
 
 // changeCommand returns the command that changes an entry by the flags that were used. flags adds
-// those that the list has of its own, and body returns the merge patch of them.
+// the flags that only this list has, and body returns a merge patch with their values.
 func (c *entryCommands[E]) changeCommand(
 	example string, flags func(*pflag.FlagSet), body func(*pflag.FlagSet) map[string]any,
 ) *cobra.Command {
@@ -223,7 +223,8 @@ func keyCell(k *rules.Key) string {
 	return text
 }
 
-// storedCell is keyCell for a key that only the store's form of it names, unless stored is "".
+// storedCell returns the key of an entry as keyCell does. If stored is not "", it adds the key as
+// the store has it.
 func storedCell(k *rules.Key, stored string) string {
 	text := keyCell(k)
 	if stored != "" {

@@ -77,7 +77,7 @@ func printInspection(t *table, i *api.Inspection) {
 	}
 }
 
-// at returns where something is, with a space before it.
+// at returns " at " with a place, or "" if there is no place.
 func at(place string) string { return prefixed(" at ", printable(place)) }
 
 // printNode writes what a node holds of a count.

@@ -93,7 +93,8 @@ func addHash(body map[string]any, cmd *cobra.Command, args []string) (found bool
 	return true, nil
 }
 
-// addKeys adds the keys in args, in the file of --key-file, or of --key-hash, to the body of a request.
+// addKeys adds the keys in args, in the file of --key-file, or of --key-hash, to the body of a
+// request.
 func addKeys(body map[string]any, cmd *cobra.Command, args []string) error {
 	if found, err := addHash(body, cmd, args); found || err != nil {
 		return err
@@ -120,7 +121,7 @@ func addKeys(body map[string]any, cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// addKey is as addKeys for one key.
+// addKey adds a key as addKeys does, and refuses several keys.
 func addKey(body map[string]any, cmd *cobra.Command, args []string) error {
 	err := addKeys(body, cmd, args)
 	if keys, several := body["keys"].([]string); several {
@@ -191,8 +192,8 @@ func operationFlags(f *pflag.FlagSet) {
 	authorFlag(f)
 }
 
-// operationRequest returns a request that changes the counts of keys. body has what is not about
-// them.
+// operationRequest returns a request that changes the counts of keys. body has the members that are
+// not about keys.
 func operationRequest(cmd *cobra.Command, path string, body map[string]any, keys []string) (*apiRequest, error) {
 	members := usedFlags(cmd.Flags(), "missing", "endpoint", "reason")
 	maps.Copy(members, body)

@@ -16,7 +16,7 @@ func TestOverrideCommand(t *testing.T) {
 	})
 }
 
-// A command shows what limits come of an override, which a multiplier does not say.
+// A command shows the limits that an override results in, because a multiplier does not say them.
 func TestOverrideCommandShowsLimits(t *testing.T) {
 	const limits = `"limits":[{"limit":"200/1m","was":"100/1m"},{"endpoint":"GET /a","tier":"pro","limit":"20/1s","was":"10/1s"}]`
 	const shown = `

@@ -19,8 +19,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
-// pageCommand serves the operator's page to a browser. Caddy's admin endpoint refuses what browsers
-// send when somebody enters its address: they name no origin.
+// pageCommand returns the command that serves the operator's page to a browser. Caddy's admin
+// endpoint refuses a browser in which somebody enters its address, because the browser then names
+// no origin.
 func pageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "page", Short: "Serves the operator's page on this machine",
@@ -66,8 +67,8 @@ func servePage(ctx context.Context, cmd *cobra.Command) error {
 // A pageProxy forwards requests of the page to the admin endpoint that the flags of a command name.
 type pageProxy struct {
 	cmd    *cobra.Command
-	host   string // that browsers ask for; others are names that were rebound to it
-	secret string // begins all paths
+	host   string // host that browsers must ask for; another name may have been rebound to this address
+	secret string // first element of all paths
 }
 
 func (p *pageProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +91,7 @@ func (p *pageProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(flushed{w}, resp.Body) // it fails if the browser has gone, which needs no error
+	_, _ = io.Copy(flushed{w}, resp.Body) // it fails if the browser has left, which needs no error
 }
 
 // forward sends a request of the page to the admin endpoint.
@@ -118,14 +119,14 @@ func (p *pageProxy) forward(r *http.Request) (*http.Response, error) {
 func refuse(w http.ResponseWriter, err error, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()}) // the browser may have gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": err.Error()}) // the browser may have left
 }
 
-// flushed writes what comes at once: the stream of the page is never complete.
+// A flushed flushes each write at once, because the stream of the page never ends.
 type flushed struct{ http.ResponseWriter }
 
 func (f flushed) Write(text []byte) (int, error) {
 	n, err := f.ResponseWriter.Write(text)
-	_ = http.NewResponseController(f.ResponseWriter).Flush() // a write tells the same
+	_ = http.NewResponseController(f.ResponseWriter).Flush() // a write reports the same failure
 	return n, err
 }

@@ -40,7 +40,8 @@ func planCommand() *cobra.Command {
 	}.command()
 }
 
-// loadConfig returns the configuration of --config, or of the file that caddy reload takes, as JSON.
+// loadConfig returns the configuration of --config, or of the file that caddy reload takes, as
+// JSON.
 func loadConfig(f *pflag.FlagSet) ([]byte, error) {
 	name, _ := f.GetString("config")
 	adapter, _ := f.GetString("adapter")

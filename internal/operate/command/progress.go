@@ -63,7 +63,7 @@ func (p *progress) add(requests int) {
 	}
 }
 
-// line says how far the replay is after so much time.
+// line says how far the replay is after this time.
 func (p *progress) line(passed time.Duration) string {
 	line := fmt.Sprintf("%d requests, %.0f a second", p.requests, float64(p.requests)/passed.Seconds())
 	if part := float64(p.size.read.Load()) / float64(max(1, p.size.whole)); p.size.whole > 0 && part > 0 && part <= 1 {

@@ -2,7 +2,8 @@ package command
 
 import "regexp"
 
-// remedies are what errors of the admin API say about requests, and what that is for commands.
+// remedies has the phrases in errors of the admin API that name requests, and phrases that name
+// commands in their place.
 var remedies = []struct {
 	request *regexp.Regexp
 	command string
@@ -28,7 +29,7 @@ var remedies = []struct {
 	{regexp.MustCompile(`"limit": "([^"]+)" or "multiplier": (\d+)`), `--limit $1 or --multiplier $2`},
 	{regexp.MustCompile(`"missing": true`), `--missing`},
 	{regexp.MustCompile(`without all_nodes`), `without --all-nodes`},
-	// A command has made the body, or it is a file of rules.
+	// The body is one that a command has made, or a file of rules.
 	{regexp.MustCompile(`^the body is not what is expected: (.*)\. An example is \{.*\}$`), `$1`},
 	{regexp.MustCompile(`^(expires_at: .* use an instant such as \S+)$`), `$1, or --expires-in 24h`},
 }

@@ -34,10 +34,10 @@ func TestAsCommands(t *testing.T) {
 	}
 }
 
-// What commands show of the errors in package adminapi has no request in it.
+// Commands show the errors of package adminapi without the requests that these name.
 func TestErrorsNameCommands(t *testing.T) {
-	// These are about requests that no command sends.
-	const unreachable = "content type|cannot be changed: use POST|in the query, which logs have|the method is|there is no %s: use one of %s"
+	// These errors are about requests that no command sends.
+	const unreachable = "content type|cannot be changed: use POST|in the query, and logs have queries|the method is|there is no %s: use one of %s"
 	request := regexp.MustCompile(`/rate_limit/|\b(GET|PUT|POST|PATCH|DELETE)\b|If-Match|ETag`)
 	files, err := filepath.Glob("../adminapi/*.go")
 	if err != nil {

@@ -25,7 +25,7 @@ func isRemote(f *pflag.FlagSet) bool {
 	return f.Changed("client-cert") || f.Changed("client-key") || f.Changed("ca")
 }
 
-// openRemote is open for the remote admin endpoint at an address.
+// openRemote sends the request as open does, to the remote admin endpoint at an address.
 func (r *apiRequest) openRemote(cmd *cobra.Command, address, uri string, content io.Reader) (*http.Response, error) {
 	config, err := remoteTLS(cmd.Flags())
 	if err != nil {
@@ -72,7 +72,7 @@ func remoteTLS(f *pflag.FlagSet) (*tls.Config, error) {
 	}
 	config := &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		// Also if the server does not name the authority of the certificate.
+		// The client sends the certificate even if the server does not name its authority.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil },
 	}
 	if authorities, _ := f.GetString("ca"); authorities != "" {

@@ -24,7 +24,7 @@ type apiRequest struct {
 	query  url.Values
 	header http.Header
 	body   any    // a []byte is sent as it is, nil is none, anything else becomes JSON
-	config []byte // that --config names, which has the address of the admin endpoint; nil if it is not read yet
+	config []byte // configuration that --config names, with the address of the admin endpoint; nil if it is not read yet
 }
 
 func newRequest(method, path string, body any) *apiRequest {
@@ -33,8 +33,8 @@ func newRequest(method, path string, body any) *apiRequest {
 
 func getRequest(path string) *apiRequest { return newRequest(http.MethodGet, path, nil) }
 
-// getting is the request of commands that get what is at a path, whatever their arguments. The flags
-// with the names that were used are its query.
+// getting returns a function that returns a GET request for a path, whatever the arguments. The
+// query of the request has those of the named flags that were used.
 func getting(path string, flags ...string) func(*cobra.Command, []string) (*apiRequest, error) {
 	return func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
 		r := getRequest(path)
@@ -46,8 +46,8 @@ func getting(path string, flags ...string) func(*cobra.Command, []string) (*apiR
 // zonePath returns the path of a resource of a zone.
 func zonePath(zone, resource string) string { return "zones/" + url.PathEscape(zone) + "/" + resource }
 
-// changeFlags adds the flags of commands that change the rules, for a reason that is not an
-// entry's.
+// changeFlags adds the flags of commands that change the rules. One of them is --note, for the
+// reason of a change that adds no entry with a reason.
 func changeFlags(f *pflag.FlagSet) {
 	f.String("note", "", "Why, for the history of the rules")
 	ruleFlags(f)
@@ -104,7 +104,7 @@ func (r *apiRequest) send(cmd *cobra.Command) (body []byte, etag string, err err
 	return body, resp.Header.Get("ETag"), nil
 }
 
-// open is as send for an answer that the caller reads.
+// open sends the request as send does, and returns the answer for the caller to read.
 func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 	address, err := adminAddress(cmd.Flags(), r.config)
 	if err != nil {
@@ -140,8 +140,8 @@ func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 	return resp, nil
 }
 
-// adminAddress returns the address of the admin endpoint. known is the configuration of the flags, nil:
-// it has not been read.
+// adminAddress returns the address of the admin endpoint. known is the configuration of --config,
+// or nil if it has not been read.
 func adminAddress(f *pflag.FlagSet, known []byte) (string, error) {
 	address, _ := f.GetString("address")
 	if _, rest, isURL := strings.Cut(address, "://"); isURL {
@@ -156,7 +156,7 @@ func adminAddress(f *pflag.FlagSet, known []byte) (string, error) {
 	return address, nil
 }
 
-// apiFailure returns err, of AdminAPIRequest, as the admin API has put it.
+// apiFailure returns an error of AdminAPIRequest in the words of the admin API.
 func apiFailure(address string, err error) error {
 	_, answer, answered := strings.Cut(err.Error(), "caddy responded with error: HTTP ")
 	if !answered {

@@ -91,7 +91,7 @@ func rulesWriteCommand(method, use, short, example string) *cobra.Command {
 	return cmd
 }
 
-// readFileOrInput returns what is in a file, or with the name - in the standard input.
+// readFileOrInput reads a file, or the standard input if name is -.
 func readFileOrInput(cmd *cobra.Command, name string) (text []byte, err error) {
 	if name == "-" {
 		text, err = io.ReadAll(cmd.InOrStdin())
@@ -190,7 +190,7 @@ func printWrittenVersion(t *table, a *api.WrittenVersion) {
 	}
 }
 
-// printChanges writes differences of rules. more is how many are not among them.
+// printChanges writes differences of rules. more is the number of further differences.
 func printChanges(t *table, changes []rules.Difference, more int) {
 	t.row("PATH", "FROM", "TO")
 	for _, d := range changes {

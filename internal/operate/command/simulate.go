@@ -134,9 +134,9 @@ func runSimulate(cmd *cobra.Command, f *simulateFlags, args []string) error {
 // A simulation is what the command answers.
 type simulation struct {
 	Logs    []logs.Summary `json:"logs,omitempty"`
-	Traffic string         `json:"traffic,omitempty"` // how it was made
+	Traffic string         `json:"traffic,omitempty"` // how the requests were made up
 	*sim.Report
-	Line  string       `json:"caddyfile,omitempty"` // of the limit that is recommended
+	Line  string       `json:"caddyfile,omitempty"` // line of a Caddyfile with the recommended limit
 	KeyIs string       `json:"key"`                 // what requests are counted by
 	Zone  *zoneReport  `json:"zone,omitempty"`
 	Fleet *fleetReport `json:"fleet,omitempty"`
@@ -150,7 +150,7 @@ type simulationRun struct {
 	limits simulateLimits
 }
 
-// newSimulation returns a run as flags say it.
+// newSimulation returns the run that the flags describe.
 func newSimulation(f *simulateFlags) (*simulationRun, error) {
 	limits, err := simulatedLimits(f)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *simulationRun) report(cmd *cobra.Command, f *simulateFlags, names []str
 	return r, s.complete(f, r, keys)
 }
 
-// complete adds to the report what was found.
+// complete adds the results to the report.
 func (s *simulationRun) complete(f *simulateFlags, r *simulation, keys *sim.Keys) error {
 	name := keys.Name
 	if s.zone != nil {
@@ -251,7 +251,8 @@ func (s *simulationRun) keyIs(f *simulateFlags) string {
 	return cmp.Or(f.key, "the client's address")
 }
 
-// headerHint returns how the field of a header is spelled in Caddy's log, "" if key is spelled so.
+// headerHint returns how Caddy's log spells the field of a header. It returns "" if key is spelled
+// so, or is no header.
 func headerHint(key string) string {
 	fields, name, isHeader := strings.Cut(key, ".headers.")
 	if canonical := http.CanonicalHeaderKey(name); isHeader && canonical != name {
@@ -260,7 +261,8 @@ func headerHint(key string) string {
 	return ""
 }
 
-// replay has the study and the fleets take requests. Reading and deciding run beside each other.
+// replay hands the requests that read adds to the study and the fleets. read and the decisions run
+// concurrently.
 func (s *simulationRun) replay(p *progress, read func(add func(sim.Arrival)) error) (err error) {
 	const batch, ahead = 4096, 8
 	batches := make(chan []sim.Arrival, ahead)
@@ -297,7 +299,8 @@ func (s *simulationRun) take(requests []sim.Arrival) {
 	s.fleets.add(s.zone.pass())
 }
 
-// readable refuses logs of which more than 1 % cannot be read, or that lack what is needed.
+// readable refuses logs of which more than 1 % of the lines cannot be read, and logs that lack a
+// field that is needed.
 func (s *simulationRun) readable(summaries []logs.Summary, key string) error {
 	for _, s := range summaries {
 		if 100*s.Unreadable > s.Lines {

@@ -11,10 +11,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// failBounds are what --fail-if says: several are joined by "or". None is never exceeded.
+// failBounds are the bounds of --fail-if, where "or" joins them. Empty failBounds are never
+// exceeded.
 type failBounds []failBound
 
-// A failBound is a figure of the limit that is looked at with the most that it may be.
+// A failBound is the highest value that a figure of the studied limit may have.
 type failBound struct {
 	text    string
 	figure  failFigure
@@ -22,7 +23,7 @@ type failBound struct {
 	most    float64
 }
 
-// A failFigure returns a count and what it is a share of.
+// A failFigure returns a count and the total of which the count is a share.
 type failFigure func(r *sim.Report, studied *sim.Outcome) (n, of float64)
 
 var failFigures = map[string]failFigure{

@@ -18,7 +18,7 @@ type fleetReport struct {
 	Outcomes         []fleet.Outcome `json:"outcomes"`
 }
 
-// fleets are the simulated fleets of a command, none without --nodes.
+// fleets has the simulated fleets of a command. It has none without --nodes.
 type fleets struct {
 	options fleet.Options
 	all     []*fleet.Fleet
@@ -46,7 +46,7 @@ func newFleets(f *simulateFlags, rule limiter.Rule) (*fleets, error) {
 	return s, nil
 }
 
-// add has requests arrive at all fleets, which run beside each other.
+// add has requests arrive at all fleets, which run concurrently.
 func (s *fleets) add(requests []sim.Arrival) {
 	var running sync.WaitGroup
 	for _, f := range s.all {

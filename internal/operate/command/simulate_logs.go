@@ -12,7 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 
-// open opens the logs with these names. size is how many bytes they have, 0 if that is not known.
+// open opens the logs with these names. size counts the bytes that are read from them, and knows
+// how many bytes regular files have.
 func (s *simulationRun) open(cmd *cobra.Command, f *simulateFlags, names []string) (sources []logs.Source, size *meter, closeAll func(), err error) {
 	var files []io.Closer
 	closeAll = func() {

@@ -13,10 +13,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// A simulateLimits is what --limit says.
+// A simulateLimits has the limits of --limit.
 type simulateLimits struct {
 	rates []limiter.Limit
-	auto  bool // and limits around the one in force
+	auto  bool // also limits around the one in force
 }
 
 // simulatedLimits parses --limit.
@@ -41,7 +41,8 @@ func simulatedLimits(f *simulateFlags) (l simulateLimits, err error) {
 	return l, nil
 }
 
-// candidates returns what to try beside the limit in force. It returns nil for limits around that.
+// candidates returns the limits to try beside the one in force. It returns nil, with which a study
+// tries limits around the one in force, if there are no others.
 func (l *simulateLimits) candidates(inForce limiter.Limit, others []limiter.Limit) []limiter.Limit {
 	switch {
 	case len(others) == 0:
@@ -52,12 +53,12 @@ func (l *simulateLimits) candidates(inForce limiter.Limit, others []limiter.Limi
 	return others
 }
 
-// shortest returns the shortest window.
+// shortest returns the shortest window of the limits.
 func (l *simulateLimits) shortest() time.Duration {
 	return slices.MinFunc(l.rates, func(a, b limiter.Limit) int { return cmp.Compare(a.Window, b.Window) }).Window
 }
 
-// simulateOptions returns what to try without a zone.
+// simulateOptions returns the options of a study without a zone.
 func simulateOptions(f *simulateFlags, l *simulateLimits) (sim.Options, error) {
 	switch {
 	case len(l.rates) == 0 && l.auto:
@@ -73,7 +74,7 @@ func simulateOptions(f *simulateFlags, l *simulateLimits) (sim.Options, error) {
 	return completeOptions(f, sim.Options{Rule: rule, Candidates: l.candidates(rule.Limit, l.rates[1:])})
 }
 
-// completeOptions adds what does not depend on limits.
+// completeOptions adds the options that do not depend on limits.
 func completeOptions(f *simulateFlags, o sim.Options) (_ sim.Options, err error) {
 	switch f.algorithms {
 	case "":
@@ -103,7 +104,7 @@ func simulatedAlgorithm(name string) (limiter.Algorithm, error) {
 	return settings.Compile()
 }
 
-// simulateSpan returns the instants of --from and --to, 0 for those that are not there.
+// simulateSpan returns the instants of --from and --to. An instant is 0 if its flag is not used.
 func simulateSpan(f *simulateFlags) (from, to limiter.Instant, err error) {
 	if from, err = simulatedInstant("from", f.from); err == nil {
 		to, err = simulatedInstant("to", f.to)
@@ -111,7 +112,7 @@ func simulateSpan(f *simulateFlags) (from, to limiter.Instant, err error) {
 	return from, to, err
 }
 
-// simulatedInstant parses the instant of a flag, which is 0 without a text.
+// simulatedInstant parses the instant of a flag. It returns 0 if text is empty.
 func simulatedInstant(flag, text string) (limiter.Instant, error) {
 	if text == "" {
 		return 0, nil

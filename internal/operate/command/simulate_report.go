@@ -101,7 +101,7 @@ func (r *simulation) print(t *table) {
 	}
 }
 
-// rejects says how many keys a limit rejects that is recommended.
+// rejects says how many keys the recommended limit rejects.
 func (r *simulation) rejects() string {
 	if r.Trace.Keys < sim.FewKeys {
 		return fmt.Sprintf("one of %d keys, which needs most", r.Trace.Keys)
@@ -109,12 +109,12 @@ func (r *simulation) rejects() string {
 	return "at most 0.1 % of the keys"
 }
 
-// keysRejected returns how many keys the limit rejects that is looked at.
+// keysRejected returns how many keys the studied limit rejects.
 func (r *simulation) keysRejected() int {
 	return r.Studied().KeysRejected
 }
 
-// caddyfileLine returns the line of a limit in place of the one in force.
+// caddyfileLine returns the line of a Caddyfile that puts l in place of the limit in force.
 func (r *simulation) caddyfileLine(l sim.Limit) string {
 	limit := rate(l)
 	if r.Zone == nil {
@@ -134,7 +134,7 @@ func (r *simulation) caddyfileLine(l sim.Limit) string {
 	return "limit " + limit
 }
 
-// printRetries says what clients that react have sent again under the limit in force.
+// printRetries says what clients that react to rejections have sent again under the studied limit.
 func (r *simulation) printRetries(t *table) {
 	if o := r.Studied(); o.Retries != nil {
 		t.line("sent again under %s: %d requests, %d are served, %d give up", rate(o.Limit), o.Retries.Sent, o.Retries.Served,
@@ -142,8 +142,8 @@ func (r *simulation) printRetries(t *table) {
 	}
 }
 
-// untilNone returns a curve without the limits that are above one that rejects nothing, except the
-// first limit of the command.
+// untilNone returns the curve of r up to the first limit that rejects nothing, or up to r.Limit if
+// that is higher.
 func untilNone(r *sim.Report) []sim.Outcome {
 	for i, o := range r.Curve {
 		if o.RequestsRejected == 0 && !slices.ContainsFunc(r.Curve[i+1:], func(o sim.Outcome) bool { return o.Limit == r.Limit }) {

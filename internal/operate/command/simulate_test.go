@@ -79,7 +79,8 @@ func TestSimulatePage(t *testing.T) {
 	}
 }
 
-// TestSimulateFleet has a fleet of one node decide as one counter does, as it is alone.
+// TestSimulateFleet has a fleet of one node. It decides as one counter does, because no other node
+// has leases.
 func TestSimulateFleet(t *testing.T) {
 	flags := []string{"--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m"}
 	ran := simulate(t, simulated, append(flags, "--nodes", "1", "--spread", "sticky", "--json")...)

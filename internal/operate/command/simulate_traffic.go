@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim/traffic"
 )
 
-// madeUpTraffic returns what --traffic says, nil without it. There must be either traffic or logs.
+// madeUpTraffic returns the options of --traffic, or nil without that flag. There must be either
+// traffic or logs.
 func madeUpTraffic(f *simulateFlags, logs []string) (*traffic.Options, error) {
 	switch {
 	case f.traffic == "" && len(logs) == 0:

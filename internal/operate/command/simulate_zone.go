@@ -18,7 +18,7 @@ type zoneRun struct {
 	reader *replay.Reader
 	limits []sim.ZoneLimit
 	replay *sim.Decider
-	passed []sim.Arrival // to the study, and not to the fleets yet
+	passed []sim.Arrival // requests that the study has taken, and the fleets have not
 }
 
 // A zoneReport is what the limits of a zone do, and what became of other requests.
@@ -27,7 +27,8 @@ type zoneReport struct {
 	Others replay.Summary `json:"other_requests"`
 }
 
-// zoneFlags need a zone, and withoutZone are those that a zone says itself.
+// zoneFlags are the flags that need --zone. withoutZone are the flags that --zone excludes: the
+// zone has an algorithm, a key and a cost, and made-up traffic has nothing that a zone could read.
 var (
 	zoneFlags   = []string{"config", "endpoint", "tier", "recorded", "field"}
 	withoutZone = []string{"algorithm", "key", "cost", "traffic"}
@@ -42,11 +43,11 @@ func checkZoneFlags(f *simulateFlags) error {
 	return nil
 }
 
-// newZoneRun loads a zone. The study of run begins when its limit is known.
+// newZoneRun loads a zone. The study of run begins when the limit to study is known.
 func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 	for _, other := range withoutZone {
 		if f.Changed(other) {
-			return nil, fmt.Errorf("--%s does not go with --zone, which says it: use --limit without a zone", other)
+			return nil, fmt.Errorf("--%s does not go with --zone: use it with --limit, and without --zone", other)
 		}
 	}
 	options := replay.Options{Recorded: f.recorded, Fields: make(map[string]string)}
@@ -75,7 +76,8 @@ func newZoneRun(f *simulateFlags, run *simulationRun) (*zoneRun, error) {
 	return z, err
 }
 
-// choose returns the number of the limit of --endpoint and --tier, -1 without them.
+// choose returns the number of the limit that --endpoint and --tier choose, or -1 without these
+// flags.
 func (z *zoneRun) choose(f *simulateFlags) (int, error) {
 	if !f.Changed("endpoint") && !f.Changed("tier") {
 		return -1, nil

@@ -89,7 +89,7 @@ func TestSimulateZoneRefuses(t *testing.T) {
 	}{
 		{zoneLog(), "--tier is about a zone: use it with --zone", []string{"--limit", "1/1m", "--tier", "pro"}},
 		{zoneLog(), "--config is about a zone: use it with --zone", []string{"--limit", "1/1m", "--config", config}},
-		{zoneLog(), "--key does not go with --zone, which says it", []string{"--zone", "user", "--config", config, "--key", "x"}},
+		{zoneLog(), "--key does not go with --zone: use it with --limit", []string{"--zone", "user", "--config", config, "--key", "x"}},
 		{zoneLog(), `has no zone "usr": use one of user`, []string{"--zone", "usr", "--config", config}},
 		{zoneLog(), `zone "user" has no limit of its own there: use --endpoint "/closed", or --endpoint "/closed" --tier pro, or neither of both, or --tier pro`,
 			[]string{"--zone", "user", "--config", config, "--tier", "gold"}},

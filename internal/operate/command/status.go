@@ -30,7 +30,7 @@ down.`,
 	return cmd
 }
 
-// healthCommand is for monitoring: its exit codes are those that checks have.
+// healthCommand returns a command for monitoring, whose exit codes are those of monitoring checks.
 func healthCommand() *cobra.Command {
 	var probe string
 	cmd := apiCommand[api.Status]{
@@ -38,9 +38,9 @@ func healthCommand() *cobra.Command {
 		long: `
 Checks whether the node is healthy. What that is depends on the probe:
 
-  live     Caddy answers: for what restarts a node
-  serving  Caddy does not shut down either: for what gives a node its traffic
-  ready    no primary of Redis fails either, and rules were read: for alerts
+  live     Caddy answers (for programs that restart nodes)
+  serving  and does not shut down (for load balancers)
+  ready    and no primary of Redis fails, and rules were read (for alerts)
 
 Requests are served while stores fail, and a restart makes that worse. The exit
 code is 0 if the node is healthy, and 1 if it is not. It is 2 if that cannot be

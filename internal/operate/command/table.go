@@ -14,7 +14,7 @@ import (
 // A table aligns the cells of its rows for people to read.
 type table struct {
 	*tabwriter.Writer
-	etag string // of the answer: the version of the rules
+	etag string // ETag of the answer: the version of the rules
 }
 
 func newTable(w io.Writer) *table {
@@ -22,7 +22,7 @@ func newTable(w io.Writer) *table {
 	return &table{Writer: tabwriter.NewWriter(w, 0, 0, gap, ' ', 0)}
 }
 
-// row writes cells. Nothing becomes "-".
+// row writes cells. It writes an empty cell as "-".
 func (t *table) row(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, c := range cells {
@@ -70,7 +70,7 @@ func cell(c any) string {
 	return text
 }
 
-// prefixed returns a text with a prefix, or nothing if there is no text.
+// prefixed returns a text with a prefix, or "" if text is "".
 func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""
@@ -78,7 +78,7 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// counted returns a number in a format, or nothing if it is 0.
+// counted returns a number in a format, or "" if n is 0.
 func counted(format string, n int64) string {
 	if n == 0 {
 		return ""
@@ -86,8 +86,8 @@ func counted(format string, n int64) string {
 	return fmt.Sprintf(format, n)
 }
 
-// printable returns a text that stays on its line and in its cell, and that no terminal obeys: keys
-// and reasons may be texts of clients.
+// printable returns a text that stays on its line and in its cell, and has no control characters
+// for a terminal: clients may have written keys and reasons.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)

@@ -63,11 +63,11 @@ name them, unless they are addresses or the configuration has log_key.`,
 	return cmd
 }
 
-// watchEvery is the time between two answers with --watch: nodes tell each other what they list as
+// watchEvery is the time between two answers with --watch. Nodes tell each other their lists as
 // often.
 const watchEvery = 2 * time.Second
 
-// clearScreen clears a terminal. Elsewhere, answers follow each other.
+// clearScreen clears w if w is a terminal. Elsewhere, one answer follows the other.
 func clearScreen(w io.Writer) {
 	if isTerminal(w) {
 		_, _ = fmt.Fprint(w, "\x1b[H\x1b[2J")

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// An event is one of Server-Sent Events, encoded for all viewers.
+// An event is a Server-Sent Event, encoded once for all viewers.
 type event struct {
 	name string
 	text []byte
@@ -14,13 +14,14 @@ type event struct {
 // newEvent returns an event with v as JSON, which has no line breaks.
 func newEvent(name string, v any) event {
 	data, err := json.Marshal(v)
-	if err != nil { // of a number that is none
+	if err != nil { // v has a number that JSON cannot have, such as NaN
 		data = []byte("null")
 	}
 	return event{name, slices.Concat([]byte("event: "+name+"\ndata: "), data, []byte("\n\n"))}
 }
 
-// newestOf returns older with those of newer in their place.
+// newestOf returns the events of both lists. An event in newer replaces the one of its name in
+// older.
 func newestOf(older, newer []event) []event {
 	kept := slices.DeleteFunc(slices.Clone(older), func(o event) bool {
 		return slices.ContainsFunc(newer, func(e event) bool { return e.name == o.name })

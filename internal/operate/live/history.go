@@ -9,7 +9,7 @@ const (
 
 // A Point has the mean rates of a span of five seconds.
 type Point struct {
-	Time int64 `json:"time"` // of its end, in milliseconds since 1970
+	Time int64 `json:"time"` // end of the span, in milliseconds since 1970
 	Rates
 }
 
@@ -33,7 +33,7 @@ func (h *history) add(now time.Time, zones []ZoneRates) {
 		s.add(now, &z.Rates)
 		sum.add(&z.Rates)
 	}
-	h.byZone = seen // so the zones that have gone are gone here too
+	h.byZone = seen // so removed zones are removed here, too
 	h.total.add(now, &sum)
 }
 

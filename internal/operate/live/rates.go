@@ -7,9 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-const outcomes = 10 // those of api.Outcomes
+const outcomes = 10 // length of api.Outcomes
 
-// Rates are decisions per second: by outcome, and of those that needed a count by source.
+// Rates are decisions per second by outcome, and, for decisions that needed a count, by source.
 type Rates struct {
 	Outcomes [outcomes]float32        `json:"outcomes"`
 	Sources  [limiter.Sources]float32 `json:"sources"`
@@ -60,8 +60,8 @@ func read(z *usage.ZoneCounters) (c count) {
 	return c
 }
 
-// ratesSince returns the rates from an earlier count of a zone on. Counters of a zone that has
-// gone and come again start from zero.
+// ratesSince returns the rates from an earlier count of a zone on. The counters of a zone that was
+// removed and added again start from zero.
 func (c *count) ratesSince(earlier *count, span time.Duration) (r Rates) {
 	for i, n := range c.outcomes {
 		r.Outcomes[i] = rate(earlier.outcomes[i], n, span)

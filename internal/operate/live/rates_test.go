@@ -40,7 +40,7 @@ func TestRates(t *testing.T) {
 	if got := now.ratesSince(&earlier, 1500*time.Millisecond); got != want {
 		t.Errorf("rates = %v, want %v", got, want)
 	}
-	again := read(&usage.ZoneCounters{}) // gone, and come again
+	again := read(&usage.ZoneCounters{}) // removed, and added again
 	if got := again.ratesSince(&now, time.Second); got != (Rates{}) {
 		t.Errorf("rates of counters that have started anew = %v, want 0", got)
 	}

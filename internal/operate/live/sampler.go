@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/operate/adminapi"
 )
 
-// A sampler makes snapshots of a process. It remembers the counters of the last one.
+// A sampler makes snapshots of a process. It remembers the counters of the last snapshot.
 type sampler struct {
 	process *adminapi.Process
 	counts  map[string]count
@@ -56,7 +56,7 @@ func (s *sampler) fleet() *Fleet {
 	return &Fleet{Nodes: nodes}
 }
 
-// top returns the keys that use a zone most, nil if there is no such zone.
+// top returns the keys that use a zone most, or nil if there is no such zone.
 func (s *sampler) top(zone string) *api.Top {
 	c := s.process.Running()
 	if c == nil || !slices.Contains(c.Schema().Zones(), zone) {

@@ -9,18 +9,18 @@ import (
 // waits for its requests when it stops an admin endpoint.
 const patience = 5 * time.Second
 
-// maxLife is how long a response lasts over HTTP/3, whose server does not say when it shuts down,
-// and waits for its requests. The viewer comes again.
+// maxLife is how long a response lasts over HTTP/3. A server of HTTP/3 does not say when it shuts
+// down, but waits for its requests. The viewer then reconnects.
 const maxLife = 15 * time.Second
 
 // Serve answers a request with the events from now on, as Server-Sent Events. It returns when the
-// client has gone, or when ended is closed. A query parameter zone chooses the zone whose keys the
+// client has left, or when ended is closed. A query parameter zone chooses the zone whose keys the
 // viewer wants. changes says whether the viewer may change something.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, changes bool, ended <-chan struct{}) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // of proxies in front
+	header.Set("X-Accel-Buffering", "no") // for proxies in front
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return

@@ -17,8 +17,8 @@ type Stream struct {
 	viewers map[*Viewer]bool
 	stop    chan struct{} // closed when the last viewer leaves; nil if no loop runs
 	history history       // outlives its viewers
-	newest  []event       // for a viewer that joins
-	last    sampler       // that made them
+	newest  []event       // newest events of each name, for a viewer that joins
+	last    sampler       // made newest
 }
 
 // NewStream returns the stream of a process.
@@ -28,7 +28,7 @@ func NewStream(process *adminapi.Process) *Stream {
 
 // A Viewer gets the events of a stream, until it leaves.
 type Viewer struct {
-	zone   string // whose keys it wants; "" if there is none
+	zone   string // zone whose keys the viewer wants; "" if it wants none
 	hello  Hello
 	events chan event
 }
@@ -37,7 +37,7 @@ type Viewer struct {
 // that is slow gets fewer.
 const maxPending = 8
 
-// join adds a viewer. leave removes it; with the last one, the stream ends its goroutine.
+// join adds a viewer. leave removes it. When the last viewer leaves, the stream ends its goroutine.
 func (s *Stream) join(zone string) (v *Viewer, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +73,8 @@ func (s *Stream) leave(v *Viewer) {
 	}
 }
 
-// serve makes the events until stop is closed. The first snapshot comes when that after the last one of
-// the sampler is due: a viewer that comes again at once goes on.
+// serve makes the events until stop is closed. The first snapshot comes one interval after the last
+// one of the sampler, so a viewer that reconnects at once sees no gap.
 func (s *Stream) serve(stop <-chan struct{}, sampler *sampler) {
 	due := time.NewTimer(time.Until(sampler.at.Add(interval)))
 	defer due.Stop()

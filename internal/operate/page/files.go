@@ -20,7 +20,8 @@ import (
 //go:embed static report
 var embedded embed.FS
 
-// mediaTypes are those of the files by the ends of their names. Files with others are not served.
+// mediaTypes has the media types of files by the extensions of their names. Files with other
+// extensions are not served.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -35,7 +36,7 @@ type file struct {
 	plain, gzip []byte
 }
 
-// files has the files by their path. They are compressed when the page is looked at first.
+// files has the files by their path. They are compressed at the first request for the page.
 var files = sync.OnceValue(func() map[string]*file {
 	all := make(map[string]*file)
 	_ = fs.WalkDir(embedded, "static", func(name string, _ fs.DirEntry, _ error) error { // it cannot fail
@@ -80,7 +81,7 @@ func serve(w http.ResponseWriter, r *http.Request, name string) error {
 	header.Set("Content-Security-Policy", policy)
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Referrer-Policy", "same-origin") // Caddy's admin endpoint asks for it
+	header.Set("Referrer-Policy", "same-origin") // Caddy's admin endpoint needs the Referer
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("ETag", f.etag)
@@ -95,7 +96,7 @@ func serve(w http.ResponseWriter, r *http.Request, name string) error {
 	}
 	header.Set("Content-Length", fmt.Sprint(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // it fails if the client has gone, which needs no error
+		_, _ = w.Write(body) // it fails if the client has left, which needs no error
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package page serves the operator's page: what a node knows, and forms that change the rules. It
-// is files in static, which browsers run as they are, a stream of package live, and the admin API.
-// It works below any path, because all its addresses are relative.
+// Package page serves the operator's page: what a node knows, and forms that change the rules. The
+// page consists of the files in static, which browsers run as they are, a stream of package live,
+// and the admin API. It works below any path, because all its addresses are relative.
 package page
 
 import (

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WriteReport writes what a simulation found, which is JSON, as one page: a file with its scripts, its
-// styles and its figures. Browsers show it without a server, and it loads nothing.
+// WriteReport writes what a simulation found, which is JSON, as one page: a file with its scripts,
+// its styles and its figures. Browsers show it without a server, and it loads nothing.
 func WriteReport(w io.Writer, report any) error {
 	data, err := json.Marshal(report) // it escapes <, so nothing in it ends the script
 	if err != nil {

@@ -17,11 +17,12 @@ var reads = []string{
 	"/rate_limit/explain", "/rate_limit/history",
 }
 
-// absent are the paths that a site does not have: a page needs neither, and a site may be public.
+// absent are the paths that a site does not serve: the page does not need them, and the site may be
+// public.
 var absent = []string{"/rate_limit/decisions", "/rate_limit/openapi.json"}
 
-// A Site is the page in a site, where Caddy does not check who asks. So it answers its own pages
-// alone, and changes something only if it may.
+// A Site serves the page in a site, where Caddy does not check who asks. So it answers only
+// requests of its own page, and refuses changes unless they are allowed.
 type Site struct {
 	routes       *http.ServeMux
 	allowChanges bool
@@ -57,7 +58,7 @@ func isChange(pattern string, r *http.Request) bool {
 // ServeHTTP answers a request for a path that begins with /rate_limit/.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
 
-// check refuses a request of a page of another origin, and a change that is not allowed.
+// check refuses a request that a page of another origin has sent, and a change that is not allowed.
 func (s *Site) check(pattern string, r *http.Request) error {
 	if err := adminapi.CheckOrigin(r, pattern == index); err != nil {
 		return err
@@ -80,5 +81,5 @@ func writeError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(answer.HTTPStatus)
-	_ = json.NewEncoder(w).Encode(answer) // it fails if the client has gone, which needs no error
+	_ = json.NewEncoder(w).Encode(answer) // it fails if the client has left, which needs no error
 }

@@ -18,13 +18,14 @@ import (
 // needs are the fields of a log that a zone reads.
 type needs struct {
 	wants []logs.Want
-	seen  []int64 // in how many rows each of them is
+	seen  []int64 // number of rows that have each field
 	rows  int64
 
 	given map[string]string // Options.Fields
 }
 
-// want adds a field, and returns its place. why is what needs it, or "" if it may be absent.
+// want adds a field, and returns its place in rows. why is what needs the field, or "" if it may be
+// absent.
 func (n *needs) want(why string, path ...string) int {
 	i := slices.IndexFunc(n.wants, func(w logs.Want) bool { return slices.Equal(w.Path, path) })
 	if i < 0 {
@@ -38,7 +39,7 @@ func (n *needs) want(why string, path ...string) int {
 	return i
 }
 
-// maybe adds a field that may be in no line, although the log can have it.
+// maybe adds a field that no line need have, although the log can have it.
 func (n *needs) maybe(why string, path ...string) int {
 	i := n.want("", path...)
 	if n.wants[i].For == "" {
@@ -47,7 +48,7 @@ func (n *needs) maybe(why string, path ...string) int {
 	return i
 }
 
-// findNeeds finds out what the zone reads.
+// findNeeds finds the fields that the zone reads.
 func (z *Reader) findNeeds(settings *config.Zone, o Options) error {
 	n := &z.needs
 	n.given = make(map[string]string)
@@ -83,7 +84,7 @@ func (z *Reader) findNeeds(settings *config.Zone, o Options) error {
 	return nil
 }
 
-// useNeeds adds what a use reads.
+// useNeeds adds the fields that a use reads.
 func (z *Reader) useNeeds(u *use) error {
 	n := &z.needs
 	if len(u.handler.Allow)+len(u.handler.Deny) > 0 {
@@ -102,11 +103,11 @@ func (z *Reader) useNeeds(u *use) error {
 	return nil
 }
 
-// errUnknown is about what no log of Caddy has.
+// errUnknown is about a placeholder that no field in a log of Caddy has.
 var errUnknown = errors.New("no field of the log has it: use log_append in the site, and --field with the name of that field, " +
 	"or --recorded if the gateway has written key_hash")
 
-// placeholder adds what a placeholder reads.
+// placeholder adds the fields that a placeholder reads.
 func (m *request) placeholder(n *needs, name string) error {
 	why := "{" + name + "}"
 	if field, given := n.given[name]; given {
@@ -114,7 +115,7 @@ func (m *request) placeholder(n *needs, name string) error {
 		return nil
 	}
 	if strings.HasPrefix(name, "env.") || strings.HasPrefix(name, "file.") || strings.HasPrefix(name, "system.") {
-		return nil // the same for all requests
+		return nil // these placeholders have one value for all requests
 	}
 	header, isHeader := strings.CutPrefix(name, "http.request.header.")
 	switch {
@@ -155,13 +156,13 @@ func (m *request) addHeader(field string, place int) {
 	}
 }
 
-// matchedHeader adds a header that requests may not have.
+// matchedHeader adds a header that requests may lack.
 func (m *request) matchedHeader(n *needs, why, name string) {
 	field := textproto.CanonicalMIMEHeaderKey(name)
 	m.addHeader(field, n.maybe(why, "request", "headers", field))
 }
 
-// matchers adds what matchers read.
+// matchers adds the fields that matchers read.
 func (m *request) matchers(n *needs, sets caddyhttp.MatcherSets) error {
 	for _, set := range sets {
 		for _, matcher := range set {
@@ -173,7 +174,7 @@ func (m *request) matchers(n *needs, sets caddyhttp.MatcherSets) error {
 	return nil
 }
 
-// matcher adds what one of Caddy's matchers reads.
+// matcher adds the fields that one of Caddy's matchers reads.
 func (m *request) matcher(n *needs, matcher any) error {
 	why := "a matcher"
 	if module, is := matcher.(caddy.Module); is {

@@ -12,7 +12,7 @@ import (
 // Read implements logs.RowReader.
 func (z *Reader) Read(row *logs.Row) (logs.Record, error) {
 	if !z.needs.count(row) || strings.HasPrefix(string(row.First(z.logger)), "http.log.error") {
-		return logs.Record{}, logs.ErrKeyless // a line about something else, or about a request once more
+		return logs.Record{}, logs.ErrKeyless // a line about something else, or a second line about a request
 	}
 	var record logs.Record
 	var err error
@@ -27,7 +27,7 @@ func (z *Reader) Read(row *logs.Row) (logs.Record, error) {
 	return record, err
 }
 
-// count counts the fields that a row has, and reports whether it has any that is needed.
+// count counts the fields that a row has, and reports whether the row has a field that is needed.
 func (n *needs) count(row *logs.Row) (any bool) {
 	n.rows++
 	for i := range n.wants {

@@ -1,9 +1,9 @@
-// Package replay gives the simulator requests that are over: those of logs, and those whose decisions
+// Package replay gives the simulator past requests: requests in logs, and requests whose decisions
 // a node remembers.
 //
-// A [Reader] reads the requests of logs by the matchers, key, endpoints, tiers and costs of a zone, in the
-// code of package zone. If the log lacks a field, the error names the placeholder or the matcher that needs
-// it. [Try] tries a limit on the decisions that a node remembers.
+// A [Reader] reads the requests of logs by the matchers, key, endpoints, tiers and costs of a zone,
+// in the code of package zone. If the log lacks a field, the error names the placeholder or the
+// matcher that needs it. [Try] tries a limit on the decisions that a node remembers.
 package replay
 
 import (
@@ -33,8 +33,8 @@ type Options struct {
 	// about its decisions, so that the log needs nothing that the zone reads.
 	Recorded bool
 
-	// Fields are the fields of the log that have the values of placeholders, by their names without
-	// braces.
+	// Fields are the fields of the log that have the values of placeholders, by the names of the
+	// placeholders without braces.
 	Fields map[string]string
 }
 
@@ -48,7 +48,7 @@ type Reader struct {
 	rules    *zone.Snapshot
 	uses     []*use
 	limits   []zone.PlacedLimit
-	numbers  map[limitOf]uint16 // of limits
+	numbers  map[limitOf]uint16 // numbers of the limits
 	statuses bool               // requests count by their status
 	logger   int                // the field with the name of Caddy's logger
 
@@ -58,7 +58,7 @@ type Reader struct {
 	key     []byte
 }
 
-// A limitOf is what a limit is found by. Tiers with equal limits share a policy.
+// A limitOf is the key by which a limit is found. Tiers with equal limits share a policy.
 type limitOf struct {
 	policy *response.Policy
 	tier   string
@@ -114,7 +114,7 @@ func Load(text []byte, name string, o Options) (*Reader, error) {
 	return z, z.findNeeds(settings, o)
 }
 
-// number numbers the limits.
+// number fills in the numbers of the limits.
 func (z *Reader) number() {
 	z.numbers = make(map[limitOf]uint16)
 	for i, l := range z.limits {
@@ -151,10 +151,10 @@ func (z *Reader) KeyName(key string) string {
 	return fmt.Sprintf("a key with the digest %x", key[1:min(7, len(key))])
 }
 
-// countSize is the size of what a key of a record begins with: the number of its counts.
+// countSize is the size of the number of the count, with which a key of a record begins.
 const countSize = 4
 
-// record returns the record of a request that a limit is charged with.
+// record returns the record of a request that is charged to a limit.
 func (z *Reader) record(limit uint16, key []byte, cost int64) logs.Record {
 	z.key = binary.BigEndian.AppendUint32(z.key[:0], z.limits[limit].Policy.CountID)
 	z.key = append(z.key, key...)
@@ -172,7 +172,7 @@ func (z *Reader) Check() error {
 	return nil
 }
 
-// findUses finds the handlers that use a zone, with what is around them.
+// findUses finds the handlers that use a zone, with the matchers around them.
 func findUses(text []byte, name string) (*config.App, []*use, error) {
 	app, handlers, err := config.Find(text)
 	if err != nil {

@@ -119,7 +119,8 @@ func TestZoneReadsRequests(t *testing.T) {
 	}
 }
 
-// TestGivenFields has other fields of the log provide what no field of Caddy's has.
+// TestGivenFields has further fields of the log provide placeholders that no field of Caddy's log
+// has.
 func TestGivenFields(t *testing.T) {
 	z := load(t, Options{Fields: map[string]string{"{http.auth.user.tier}": "plan.name", "vars.tenant": "tenant", "http.request.header.X-Api-Key": "key"}},
 		`"rate_limits":{"user":{"key":"{http.vars.tenant}/{http.request.header.X-Api-Key}","limit":"20/1m",
@@ -151,7 +152,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// What a log lacks, or cannot have, is an error that names what needs it.
+// A field that a log lacks, or cannot have, is an error that names what needs the field.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct{ handler, want string }{
 		{`"rate_limits":{"other":{"key":"{client_ip}","limit":"1/1m"}}`, `the configuration has no zone "user": use one of other`},
@@ -185,7 +186,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A log without hosts is one of the site.
+// A log without hosts is taken for a log of the site.
 func TestLogWithoutHosts(t *testing.T) {
 	z := load(t, Options{}, `"rate_limits":{"user":{"key":"{client_ip}","limit":"20/1m"}}`)
 	f, err := logs.NewCombined(1, z)

@@ -8,14 +8,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 
-// said are the places of what the gateway has written about its decision.
+// said has the places of the fields that the gateway has written about its decision.
 type said struct {
 	zone, decision, at int
 
-	keyHash, cost, endpoint, tier int // of Options.Recorded
+	keyHash, cost, endpoint, tier int // what Options.Recorded reads
 }
 
-// want adds what stands in for the fields that a zone reads.
+// want adds the fields that are read with --recorded, in place of the fields that a zone reads.
 func (s *said) want(n *needs) {
 	const why = "--recorded"
 	n.want(why, "rate_limit", "zone")
@@ -39,7 +39,7 @@ func (s *said) add(row *logs.Row, name string, r *logs.Record) {
 	}
 }
 
-// readRecorded returns the record of what the gateway has written about a request.
+// readRecorded returns the record of a request from what the gateway has written about it.
 func (z *Reader) readRecorded(row *logs.Row) (logs.Record, error) {
 	s := &z.made.said
 	if string(row.First(s.zone)) != z.name || row.First(s.decision) == nil || string(row.First(s.decision)) == "denied" {
@@ -51,11 +51,12 @@ func (z *Reader) readRecorded(row *logs.Row) (logs.Record, error) {
 		z.Skipped++
 		return logs.Record{}, logs.ErrKeyless
 	}
-	cost, _ := strconv.ParseInt(string(row.First(s.cost)), 10, 64) // 1 if it is not there
+	cost, _ := strconv.ParseInt(string(row.First(s.cost)), 10, 64) // record takes 1 if there is none
 	return z.record(z.limitOf(string(row.First(s.endpoint)), string(row.First(s.tier))), key, min(cost, limiter.MaxEvents)), nil
 }
 
-// limitOf returns the limit of an endpoint and a tier. An endpoint without one has that of the zone.
+// limitOf returns the number of the limit of an endpoint and a tier. An endpoint without a limit
+// has the limit of the zone.
 func (z *Reader) limitOf(endpoint, tier string) uint16 {
 	for _, endpoint := range []string{endpoint, ""} {
 		for i, l := range z.limits {

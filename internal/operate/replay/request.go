@@ -15,8 +15,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim/logs"
 )
 
-// A request is the request of a line, made anew in place for each of them. Fields are places in the
-// row; -1 is one that nothing reads.
+// A request is the request of a line. Its fields are filled in anew for each line. The int fields
+// are the places of fields in the row, or -1 if nothing reads the field.
 type request struct {
 	http *http.Request
 	repl *caddy.Replacer
@@ -24,8 +24,8 @@ type request struct {
 
 	method, uri, host, proto, remoteIP, clientIP, serverName, tls, status int
 
-	headers  []placed // of the request
-	provided []placed // placeholders of which other fields of the row have the values
+	headers  []placed // headers of the request
+	provided []placed // placeholders whose values are in other fields of the row
 	said     said
 }
 
@@ -45,7 +45,7 @@ func (m *request) init() {
 	m.vars, _ = m.http.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
 }
 
-// text returns the first value of a field, "" if there is none.
+// text returns the first value of a field, or "" if there is none.
 func text(row *logs.Row, place int) string {
 	if place < 0 {
 		return ""
@@ -109,7 +109,7 @@ func (m *request) setHeaders(row *logs.Row) error {
 	return nil
 }
 
-// provide sets placeholders of which other fields have the value.
+// provide sets the placeholders whose values are in other fields of the row.
 func (m *request) provide(row *logs.Row) {
 	for _, p := range m.provided {
 		value := text(row, p.place)
@@ -129,7 +129,7 @@ func (m *request) provide(row *logs.Row) {
 	}
 }
 
-// statusOf returns the status of the response, 0 if the line has none.
+// statusOf returns the status of the response, or 0 if the line has none.
 func (m *request) statusOf(row *logs.Row) int {
 	n, _ := strconv.Atoi(text(row, m.status))
 	return n

@@ -17,8 +17,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/sim"
 )
 
-// Try tries a limit on what is remembered of a zone, and has decisions be remembered from now on. limits
-// are those of the zone in force. The error is a mistake in the request.
+// Try tries a limit on the decisions that are remembered of a zone, and has the zone remember
+// decisions from now on. limits are the limits in force. Try returns an error if the request has a
+// mistake.
 func Try(used *usage.ZoneCounters, limits []zone.PlacedLimit, now time.Time, q *api.TryRequest) (*api.Trial, error) {
 	at := now.UnixMicro()
 	used.Recent.Want(at)
@@ -72,12 +73,12 @@ func Try(used *usage.ZoneCounters, limits []zone.PlacedLimit, now time.Time, q *
 	return t, nil
 }
 
-// chargedTo reports whether a decision was about a limit.
+// chargedTo reports whether the request of a decision was charged to a limit.
 func chargedTo(d *recent.Decision, l *zone.PlacedLimit, tiers map[uint32]string) bool {
 	return d.Count == l.Policy.CountID && (l.Missing || tiers[d.Place] == l.Tier)
 }
 
-// choose returns the limit of the endpoint and tier of a request, or else the one with the most
+// choose returns the limit of the endpoint and tier of a request, or else the limit with the most
 // decisions.
 func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[uint32]string, q *api.TryRequest) (*zone.PlacedLimit, error) {
 	if len(limits) == 0 {
@@ -108,8 +109,8 @@ func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[ui
 	return nil, fmt.Errorf("there is no limit of its own at endpoint %q for tier %q: use %s", q.Endpoint, q.Tier, strings.Join(all, ", or "))
 }
 
-// addCurve adds what a report says to an answer. The curve ends with a limit that rejects nothing, unless
-// that in force or the tried one is above it.
+// addCurve adds the results of a report to an answer. The curve ends with the first limit that
+// rejects nothing, or with the limit in force or the tried limit, if one of these is higher.
 func addCurve(t *api.Trial, r *sim.Report, inForce, tried limiter.Limit, asked bool) {
 	t.Requests, t.Keys = r.Trace.Requests, r.Trace.Keys
 	is := func(o *sim.Outcome, l limiter.Limit) bool {

@@ -13,14 +13,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// A use is a handler that uses the zone, and the matchers of the routes around it. A request comes to it
-// if all of them match. What handlers before it do is not considered.
+// A use is a handler that uses the zone, and the matchers of the routes around it. A request comes
+// to the handler if all these matchers match. What handlers before it do is not considered.
 type use struct {
 	handler config.Found
 
 	around    []caddyhttp.MatcherSets
 	settings  *config.Zone
-	matchers  caddyhttp.MatcherSets // of the zone
+	matchers  caddyhttp.MatcherSets // matchers of the zone
 	addresses zone.Addresses
 	zone      *zone.Zone
 }
@@ -55,7 +55,7 @@ func (u *use) provision(ctx caddy.Context, app *config.App, name string) (err er
 	return err
 }
 
-// loadMatchers loads a copy: Caddy removes what it has loaded.
+// loadMatchers loads a copy of raw, because Caddy removes what it has loaded.
 func loadMatchers(ctx caddy.Context, raw caddyhttp.RawMatcherSets) (sets caddyhttp.MatcherSets, err error) {
 	holder := struct {
 		MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
@@ -73,8 +73,8 @@ func loadMatchers(ctx caddy.Context, raw caddyhttp.RawMatcherSets) (sets caddyht
 	return sets, nil
 }
 
-// gets reports whether a request comes to the handler. Matchers of hosts alone let all requests through
-// if the log has no hosts.
+// gets reports whether a request comes to the handler. Matchers of hosts alone let all requests
+// through if the log has no hosts.
 func (u *use) gets(r *http.Request) (bool, error) {
 	for _, sets := range u.around {
 		if r.Host == "" && onlyHosts(sets) {
