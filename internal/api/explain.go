@@ -68,6 +68,13 @@ type ExplainedZone struct {
 
 	Concurrent []ExplainedConcurrent `json:"concurrent,omitempty"` // limits of requests at once
 	Adaptive   *Adaptive             `json:"adaptive,omitempty"`   // nil if the zone has none, or lets the request pass
+	Rejection  []ExplainedText       `json:"rejection,omitempty"`  // what the zone would add to a rejection
+}
+
+// An ExplainedText is a text that a zone adds to its rejections: a header, or a member of the body.
+type ExplainedText struct {
+	Setting string `json:"setting"` // such as "reject_header X-Support"
+	Text    string `json:"text"`    // for this request
 }
 
 // An ExplainedRead is the value of a placeholder that a zone reads.

@@ -1,6 +1,11 @@
 package integration
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/internal/api"
+)
 
 // The rejections of one zone link to a page about it, and keep their body. Neither the rejections of another
 // zone nor admitted requests have the link.
@@ -29,6 +34,22 @@ func TestRejectHeader(t *testing.T) {
 				handle_errors 429 {
 					respond "zone {http.rate_limit.exceeded.name}"
 				}`)
+			wouldAdd := []api.ExplainedText{
+				{Setting: "reject_header Link", Text: "<https://example.com/alice>; rel=help"},
+				{Setting: "reject_header Link", Text: "<https://example.com>; rel=author"},
+				{Setting: "reject_header X-Support", Text: "https://example.com/limits/user"},
+			}
+			explained := func() *api.Explanation {
+				t.Helper()
+				x := g.explain("GET", "/", []string{alice})
+				for _, z := range x.Handlers[0].Zones {
+					if z.Zone == "user" && !slices.Equal(z.Rejection, wouldAdd) || z.Zone == "tenant" && z.Rejection != nil {
+						t.Errorf("the texts of zone %s are explained as %q", z.Zone, z.Rejection)
+					}
+				}
+				return x
+			}
+			explained()
 			g.get("/", alice).admitted(1).has("X-Support", "of the site").lacks("Link")
 			g.get("/", alice).admitted(0).has("X-Support", "of the site").lacks("Link")
 			r := g.get("/", alice).rejected().says("user").has("X-Support", "https://example.com/limits/user")
@@ -38,7 +59,7 @@ func TestRejectHeader(t *testing.T) {
 			}
 			g.get("/", "X-Tenant: t").is(200)
 			g.get("/", "X-Tenant: t").rejected().says("tenant").has("X-Support", "of the site").lacks("Link")
-			x := g.explain("GET", "/", []string{alice}).Response
+			x := explained().Response
 			if got := x.Headers["X-Support"]; got != "https://example.com/limits/user" {
 				t.Errorf("explained X-Support = %q, want https://example.com/limits/user", got)
 			}

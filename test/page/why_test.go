@@ -76,13 +76,15 @@ func TestHashOfLog(t *testing.T) {
 // The form explains why a request is rejected, and leads to the key of the request. It takes nothing.
 func TestExplainForm(t *testing.T) {
 	t.Parallel()
-	nodes, _ := startFleet(t, 1)
+	redis := redistest.NewServer(t)
+	nodes := nodetest.StartAll(t, 1, redisOptions(redis), site("10/1h\nreject_header X-Support https://example.com"))
 	nodes[0].AwaitStatus(429, "sk_pro_7")
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/#explain")
 	b.awaitLive()
 	b.explain("/export", "X-Api-Key: sk_pro_7")
 	b.awaitText("#found-title", "429")
 	b.awaitText(".explained .wrong", "rejected")
+	b.awaitText(".explained .wrong", "If rejected: reject_header X-Support: https://example.com")
 	b.awaitText(".explained .origins", "the configuration, zone")
 	b.awaitText(".explained .ok", "address")
 	b.checkAccess("an explained request")

@@ -146,6 +146,9 @@ func printExplainedZone(t *table, z *api.ExplainedZone, uri string) {
 	} else if z.Outcome == api.Admitted && len(z.Limits)+len(z.Concurrent) == 0 {
 		t.row("    limit", "none here")
 	}
+	for _, text := range z.Rejection {
+		t.row("    if rejected", text.Setting+": "+text.Text)
+	}
 }
 
 func printExplainedLimit(t *table, l *api.ExplainedLimit) {

@@ -50,6 +50,7 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler
 	if err == nil && e.refused.refusal == nil {
 		err = e.explainDecisions(&x, limits)
 	}
+	e.explainTexts(&x)
 	switch {
 	case err != nil:
 		x.Status = errorStatus(err)
@@ -165,6 +166,23 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 		checks = checks[1:]
 	}
 	return nil
+}
+
+// explainTexts adds to x the texts that each zone that applies would add to a rejection. The placeholders in
+// them have the values that they would have then.
+func (e *Evaluation) explainTexts(x *api.ExplainedHandler) {
+	for i, z := range e.handler.Zones {
+		explained := &x.Zones[i]
+		if !explained.Applies {
+			continue
+		}
+		exceeded := e.state.Exceeded // of an earlier handler, in error routes
+		e.state.Exceeded = z.Name
+		for setting, text := range z.Texts(e.HTTP, e.Repl) {
+			explained.Rejection = append(explained.Rejection, api.ExplainedText{Setting: setting, Text: text})
+		}
+		e.state.Exceeded = exceeded
+	}
 }
 
 // closeInOutage denies what `on_outage closed` denies. While the store does not answer, a preview leaves that

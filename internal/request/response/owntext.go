@@ -2,6 +2,7 @@ package response
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 
@@ -14,36 +15,54 @@ import (
 // An ownText is a text that a zone adds to its rejections: what template expands to, or text if template is
 // nil.
 type ownText struct {
+	setting  string // that the text is of, such as `reject_header X-Support`
 	text     string
 	template *keytemplate.Template
 }
 
-// newOwnText compiles raw, a text of a setting such as `reject_header X-Support`, which errors name. A text
-// that does not depend on the request is expanded at once. check checks raw, and a text that is expanded at
-// once.
-func newOwnText(setting, raw string, check func(string) error) (v ownText, err error) {
+// addText compiles raw, a text of a setting such as `reject_header X-Support`, and adds it to the texts of z.
+// Errors name the setting, and so does Texts. A text that does not depend on the request is expanded at once.
+// check checks raw, and a text that is expanded at once.
+func (z *ZoneResponses) addText(setting, raw string, check func(string) error) (*ownText, error) {
 	if err := check(raw); err != nil {
-		return v, err
+		return nil, err
 	}
+	v := &ownText{setting: setting}
 	// A strict template has an error if an environment variable is not set. In a lenient template,
 	// placeholders of requests expand as in Caddy, to nothing if they have no value.
-	if _, err = keytemplate.Parse(raw, keytemplate.Options{}); err == nil {
+	_, err := keytemplate.Parse(raw, keytemplate.Options{})
+	if err == nil {
 		v.template, err = keytemplate.Parse(raw, keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 128, Lenient: true})
 	}
 	if err != nil {
-		return v, fmt.Errorf("%s: %w", setting, err)
+		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	placeholders := v.template.Placeholders()
 	for _, p := range placeholders {
 		if err := placeholder.Check(p); err != nil {
-			return v, fmt.Errorf("%s: %w", setting, err)
+			return nil, fmt.Errorf("%s: %w", setting, err)
 		}
 	}
 	if len(placeholders) == 0 {
 		v.text, v.template = v.expand(nil, nil), nil
-		return v, check(v.text)
+		if err := check(v.text); err != nil {
+			return nil, err
+		}
 	}
+	z.texts = append(z.texts, v)
 	return v, nil
+}
+
+// Texts returns the settings of the texts that z adds to its rejections, and what the texts are for a
+// request. It leaves out texts that expand to nothing, as rejections do.
+func (z *ZoneResponses) Texts(r *http.Request, repl *caddy.Replacer) iter.Seq2[string, string] {
+	return func(yield func(setting, text string) bool) {
+		for _, v := range z.texts {
+			if text := v.expand(r, repl); text != "" && !yield(v.setting, text) {
+				return
+			}
+		}
+	}
 }
 
 // expand returns the text for a request. A control character, which could end a header and begin another one,

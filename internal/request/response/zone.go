@@ -15,30 +15,31 @@ import (
 type ZoneResponses struct {
 	Usage         *usage.ZoneCounters
 	Legacy        bool           // the zone is in the syntax of caddy-ratelimit
+	texts         []*ownText     // that the zone adds to its rejections
 	rejectHeaders []rejectHeader // the zone's own headers of its rejections
 }
 
 // CompileResponses compiles the settings of a zone that are about its responses.
 func (z *ZoneResponses) CompileResponses(settings *config.Zone) (err error) {
-	z.rejectHeaders, err = newRejectHeaders(settings.RejectHeaders)
+	z.rejectHeaders, err = z.newRejectHeaders(settings.RejectHeaders)
 	return config.ErrorIn("reject_header", err)
 }
 
 // A rejectHeader is a header that a zone adds to its rejections.
 type rejectHeader struct {
 	name   string // in canonical form
-	values []ownText
+	values []*ownText
 }
 
 // newRejectHeaders compiles headers, whose values are templates, and sorts them by name.
-func newRejectHeaders(settings map[string][]string) (all []rejectHeader, err error) {
+func (z *ZoneResponses) newRejectHeaders(settings map[string][]string) (all []rejectHeader, err error) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		own := rejectHeader{http.CanonicalHeaderKey(name), make([]ownText, len(settings[name]))}
+		own := rejectHeader{http.CanonicalHeaderKey(name), make([]*ownText, len(settings[name]))}
 		if len(own.values) == 0 {
 			return nil, config.CheckRejectHeader(name, "")
 		}
 		for i, text := range settings[name] {
-			if own.values[i], err = newOwnText("reject_header "+name, text, func(text string) error {
+			if own.values[i], err = z.addText("reject_header "+name, text, func(text string) error {
 				return config.CheckRejectHeader(name, text)
 			}); err != nil {
 				return nil, err
@@ -58,8 +59,8 @@ func (z *ZoneResponses) setHeaders(header http.Header, r *http.Request, repl *ca
 	for i := range z.rejectHeaders {
 		own := &z.rejectHeaders[i]
 		values := make([]string, 0, len(own.values)) // later handlers may change them
-		for j := range own.values {
-			if text := own.values[j].expand(r, repl); text != "" {
+		for _, value := range own.values {
+			if text := value.expand(r, repl); text != "" {
 				values = append(values, text)
 			}
 		}

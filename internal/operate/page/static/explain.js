@@ -33,6 +33,7 @@ function Zone({ zone: z, inspect }) {
     ${(z.concurrent ?? []).map((c) => html`<p><strong>${c.outcome}</strong> by concurrent ${integer(c.rule.limit)}${c.wait && html`, for at most ${c.wait}`}, ${integer(c.rule.in_flight)} are in flight on this node</p>`)}
     ${z.adaptive && html`<p>adaptive ${integer(z.adaptive.limit)}, ${integer(z.adaptive.in_flight)} are in flight on this node</p>`}
     ${z.path && html`<p>Path: ${visible(z.path)}</p>`}
+    ${(z.rejection ?? []).map((t) => html`<p>If rejected: ${visible(t.setting)}: ${visible(t.text)}</p>`)}
     ${z.values.length > 0 && html`<dl>${z.values.map(read)}</dl>`}</li>`;
 }
 
