@@ -10,7 +10,7 @@ type Decision struct {
 	// even if the request passes nevertheless, as in a dry run.
 	Breach bool
 
-	// Source is what the take was decided by.
+	// Source says what has decided the take.
 	Source Source
 
 	// At is the instant of the decision by the clock of the store that decided: the newest reading

@@ -34,7 +34,7 @@ type LeaseRequest struct {
 	// Nodes is how many nodes of the fleet are alive. 0 and 1 mean that the node is alone.
 	Nodes int
 
-	// Returns are leases, or what is left of them, that the node gives back.
+	// Returns are leases, or the events that are left of them, that the node gives back.
 	Returns [2]Return
 
 	// Cancel are events that the store served at the instant Cancel.At, and that no take has used.
@@ -123,8 +123,7 @@ var ErrNotAsked = errors.New("limiter: the store was not asked")
 // MaxLeaseRequests bounds the requests of one call of [Lender].Lend.
 const MaxLeaseRequests = 8
 
-// ChangesCount reports whether l returns or cancels something, so that the count is
-// written.
+// ChangesCount reports whether l returns or cancels events, so that the count is written.
 func (l *LeaseRequest) ChangesCount() bool {
 	return l.Returns[0].any() || l.Returns[1].any() || l.Cancel.N > 0
 }

@@ -203,7 +203,7 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 		return
 	}
 	then := bucketModel{rate: m.rate, level: new(big.Rat).SetInt64(max(cost, seen.N)), at: seen.At}
-	if seen.N > cost { // else the level was 0 before the take
+	if seen.N > cost { // otherwise the level was 0 before the take
 		before := (&bucketModel{rate: m.rate, level: m.level, at: at}).levelAt(seen.At)
 		then.level.Sub(then.level, before.Sub(new(big.Rat).SetInt(ceil(before)), before))
 	}

@@ -219,7 +219,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		part = b.part
 	}
 	before, partBefore := b.missing, b.part
-	switch most := lacked - events; { // of those events, the bucket still lacks most, less part
+	switch most := lacked - events; { // the bucket still lacks this many of them, less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
 	case most > 0:

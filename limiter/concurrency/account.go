@@ -10,11 +10,11 @@ const (
 	// Lifetime is how long a lease lasts. A crashed node's permits are free after that.
 	Lifetime = 14 * time.Second
 
-	// drift is the part of a Lifetime for which nodes do not use a lease, because clocks may differ by
-	// up to 200 ppm: one part in drift.
+	// A node does not use a lease for the last of drift parts of its Lifetime, because the clocks
+	// of the node and of the lender may each be wrong by 200 ppm.
 	drift = 2500
 
-	// beat is the time between two beats, in which a store attends to all accounts.
+	// beat is the time between two beats, in which a limiter attends to all accounts.
 	beat = time.Second
 
 	// renewEvery is the time after which a lease is renewed, in µs.
@@ -50,7 +50,7 @@ type account struct {
 	asking  bool            // the lender is asked every askEvery for the requests in queue
 
 	deniedUntil limiter.Instant // until then the node repeats a denial
-	breachUntil limiter.Instant // no denial is worth a log line before
+	breachUntil limiter.Instant // before this, no denial is worth a log line
 }
 
 // usable returns how many requests may be in flight at now. In memory, where nothing is leased, that is

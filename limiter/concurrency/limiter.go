@@ -26,7 +26,7 @@ type Limiter struct {
 	ended   sync.WaitGroup
 }
 
-// shards is the number of shards of a store.
+// shards is the number of shards of a limiter.
 const shards = 64
 
 // Options configure a [Limiter]. The zero value is a limiter in memory.
@@ -41,7 +41,7 @@ type Options struct {
 	Clock func(time.Time) limiter.Instant
 }
 
-// New returns a store. It starts nothing.
+// New returns a limiter. It starts no goroutine.
 func New(o Options) *Limiter {
 	if o.Timeout <= 0 {
 		o.Timeout = 50 * time.Millisecond

@@ -132,7 +132,7 @@ func TestAllocations(t *testing.T) {
 	s, rule, now, key := New(Options{}), &Rule{ID: 1, Limit: 1}, time.Now(), []byte("key")
 	n := testing.AllocsPerRun(100, func() {
 		p, _, _ := s.Acquire(t.Context(), now, rule, key)
-		_, _, _ = s.Acquire(t.Context(), now, rule, key) // which is denied
+		_, _, _ = s.Acquire(t.Context(), now, rule, key) // this request is denied
 		p.Release(now)
 	})
 	if n > 0 {

@@ -29,7 +29,7 @@ func (s *Limiter) Preview(ctx context.Context, now time.Time, r *Rule, key []byt
 		if a.free, err = s.askFree(ctx, r, key); ctx.Err() != nil {
 			return d, fmt.Errorf("concurrency: %w", ctx.Err())
 		}
-		// The lender knows neither requests beyond the lease nor those that wait.
+		// The lender counts neither requests beyond the lease nor requests that wait.
 		a.free -= max(0, a.inFlight-a.usable(at, true)) + int64(len(a.waiters))
 		ok, source = a.free > 0, limiter.FromStore
 	}

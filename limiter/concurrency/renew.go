@@ -46,7 +46,7 @@ func (s *Limiter) answered(sh *shard, a *account, g Grant, err error) {
 	}
 }
 
-// run attends to all accounts until the store is closed.
+// run attends to all accounts until the limiter is closed.
 func (s *Limiter) run() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -90,7 +90,7 @@ func (s *Limiter) beat() {
 	}
 }
 
-// closeWithin is how long a store that is closed waits for the lender.
+// closeWithin is how long a limiter that is closed waits for the lender.
 const closeWithin = time.Second
 
 // Close returns the permits that are not in use. The permits of requests that are still in flight

@@ -48,7 +48,7 @@ func (s *Limiter) wait(ctx context.Context, sh *shard, a *account, at limiter.In
 	case <-ctx.Done():
 	}
 	sh.Lock()
-	if i := slices.Index(a.waiters, w); i >= 0 { // else the request is decided
+	if i := slices.Index(a.waiters, w); i >= 0 { // otherwise the request is decided
 		a.waiters = slices.Delete(a.waiters, i, i+1)
 		if err := ctx.Err(); err != nil {
 			w.err = fmt.Errorf("concurrency: %w", err)

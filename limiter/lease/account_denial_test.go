@@ -35,7 +35,7 @@ func TestStrictDenialIsExact(t *testing.T) {
 	const sent, now, at = 1000 * sec, 1000*sec + 20*ms, 6000 * sec
 	for _, test := range []struct {
 		algorithm  limiter.Algorithm
-		wait, more limiter.Instant // how long one event waits, and how much longer two do
+		wait, more limiter.Instant // how long takes of one and of two events wait
 		until      instant         // until when the denial is remembered
 	}{
 		{bucket, 500 * ms, 500*ms + sec, sent + 500*ms},

@@ -81,7 +81,7 @@ func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
 	h.scarceFor = uint16(min(int64(h.scarceFor)+max(0, int64(at-h.seenAt)/1000), math.MaxUint16))
 }
 
-// eventsAtOnce returns how many events a part has at once, in takes.
+// eventsAtOnce returns for how many takes the events that a part has at once suffice.
 func eventsAtOnce(r *limiter.Rule) int64 {
 	if r.HasSmallBucket() {
 		return fewEvents

@@ -70,8 +70,8 @@ func (a account) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool
 const demandHorizon = 2
 
 // noteRequest notes that a request for takes of this many events is sent at now. It adds these
-// events to the demand, and those that were spent since the newest request. It is also called for a
-// take that sends no request because the lender is known to be in an outage: that take is demand
+// events to the demand, and those that were spent since the previous request. It is also called for
+// a take that sends no request because the lender is known to be in an outage: that take is demand
 // too.
 func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 	elapsed := float64(a.sinceRequest(now))

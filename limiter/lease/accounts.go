@@ -211,14 +211,15 @@ func (z *Accounts) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	return c
 }
 
-// dropPassed drops the leases of a window that has passed.
+// dropPassed drops the leases of a that the lender would not take back any more, and counts their
+// events.
 func (z *Accounts) dropPassed(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassed(r, now); n > 0 {
 		z.store.stats.expired.Add(uint64(n))
 	}
 }
 
-// dropPassedDebt drops the debt of a window that has passed.
+// dropPassedDebt drops the debt of a that counts no longer, and counts its events.
 func (z *Accounts) dropPassedDebt(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassedDebt(r, now); n > 0 {
 		z.store.stats.debtDropped.Add(uint64(n))

@@ -44,7 +44,7 @@ type takeState struct {
 
 	selected    bool // for the next round of lease requests
 	needsRefill bool // its account should send a request in the background
-	spendsLast  bool // it is last, all others are admitted: if a lease suffices, nothing is undone
+	spendsLast  bool // all other takes are admitted: if its lease suffices, nothing is undone
 
 	lastDenial instant // while undecided: the retry instant of the last denial; 0 if there is none
 	spent      spent   // of leases, if that may have to be undone

@@ -181,7 +181,8 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 	})
 }
 
-// TestUndoInAnotherIncarnation does not cancel what another incarnation of the lender has served.
+// TestUndoInAnotherIncarnation undoes a take after another incarnation of the lender has replied.
+// It does not cancel what the earlier incarnation has served.
 func TestUndoInAnotherIncarnation(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)

@@ -25,7 +25,7 @@ type Counts struct {
 	name     string
 	closed   atomic.Bool
 	counts   *counts
-	overflow *counts      // the counts that keys without room share; in one shard
+	overflow *counts      // the counts that keys without room share, all in one shard
 	shares   share.Shares // what clients take of overflow; guarded by the lock of its shard
 
 	keysAtLimit   atomic.Int64 // number of keys at their limit at the last sweep

@@ -22,8 +22,8 @@
 //
 // # Lock order
 //
-// The shards of a take in the order of [keyed.LockAll], then the overflow shards in that order.
-// Store.mu is taken with no other lock.
+// A take locks its shards in the order of [keyed.LockAll], then the overflow shards in that order.
+// Store.mu is never locked together with another lock.
 package memstore
 
 import (
@@ -159,7 +159,7 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 	return nil
 }
 
-// Refund implements [limiter.Store]. What was taken from the overflow is not refunded.
+// Refund implements [limiter.Store]. It does not refund takes from the overflow.
 func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
@@ -197,7 +197,7 @@ func (s *Store) Charge(_ context.Context, now limiter.Instant, takes []limiter.T
 	return nil
 }
 
-// GiveBack implements [limiter.Promiser]. What was taken from the overflow is lost.
+// GiveBack implements [limiter.Promiser]. Events that were taken from the overflow are lost.
 func (s *Store) GiveBack(_ context.Context, now limiter.Instant, k *limiter.Take) (back bool, err error) {
 	s.change(now, k, func(c countRef) { back = c.giveBack(k, now) })
 	return back, nil

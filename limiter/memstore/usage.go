@@ -15,7 +15,7 @@ type usage struct {
 	idleSince limiter.Instant
 
 	resetAt    coarseSecond // the count is kept until then: see keptUntil
-	quietUntil coarseSecond // until then a denial is not the first: see limiter.Decision.Breach
+	quietUntil coarseSecond // until then a denial is not the breach: see limiter.Decision.Breach
 }
 
 // pinned is the idleSince of an entry that a take under way needs. Only a holder of the lock sees

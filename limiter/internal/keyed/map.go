@@ -151,9 +151,9 @@ func (m *Map[V, C, S]) AddLocked(
 	return s.Entries.Insert(k)
 }
 
-// evictLocked evicts the entry that costs least among a sample and reports whether there was one.
-// It leaves len as it is. The sample is from home, and from the next shards if that has too few
-// evictable entries. Shards that others have locked are skipped, as waiting could be a deadlock.
+// evictLocked evicts the entry that costs least among a sample, and reports whether there was one.
+// It leaves len as it is. It samples home, and then the next shards if home has too few evictable
+// entries. It skips shards that others have locked, because waiting for them could be a deadlock.
 func (m *Map[V, C, S]) evictLocked(
 	home *Shard[V, C, S],
 	cost func(*Shard[V, C, S], *Entry[V]) (int64, bool), evict func(*Shard[V, C, S], *Entry[V]),
