@@ -43,8 +43,8 @@ func TestSlidingLogRefund(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundAfterWindow refunds an event that has left the window. Events that came a moment
-// later are still in the window.
+// TestSlidingLogRefundAfterWindow refunds an event that has left the window. Events that came a
+// moment later are still in the window.
 func TestSlidingLogRefundAfterWindow(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
@@ -92,8 +92,8 @@ func TestSlidingLogClockSetBack(t *testing.T) {
 	})
 }
 
-// TestSlidingLogMemory fills and empties a log again and again. Its memory grows and shrinks with its
-// entries, and the entries stay in order.
+// TestSlidingLogMemory fills and empties a log again and again. Its memory grows and shrinks with
+// its entries, and the entries stay in order.
 func TestSlidingLogMemory(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 1000, Window: time.Second})
 	l := NewCount(slidingWindowLog).(*slidingLog)

@@ -81,8 +81,8 @@ func TestTokenBucketFractions(t *testing.T) {
 	})
 }
 
-// TestTokenBucketClockSetBack sets the clock back after a denial. A denial writes nothing, so what had
-// accrued before the clock was set back is not known.
+// TestTokenBucketClockSetBack sets the clock back after a denial. A denial writes nothing, so what
+// had accrued before the clock was set back is not known.
 func TestTokenBucketClockSetBack(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
@@ -94,8 +94,8 @@ func TestTokenBucketClockSetBack(t *testing.T) {
 	})
 }
 
-// TestTokenBucketChangedRate changes the rate. The new rate counts from the newest write of the bucket
-// on. The fraction of an event that had accrued by that write stays.
+// TestTokenBucketChangedRate changes the rate. The new rate counts from the newest write of the
+// bucket on. The fraction of an event that had accrued by that write stays.
 func TestTokenBucketChangedRate(t *testing.T) {
 	slow := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 2})
 	fast := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 2})

@@ -36,8 +36,8 @@ type Options struct {
 	Nodes       func() int    // how many nodes share the limits; default: 1
 	OutageNodes func() int    // how many nodes share the limits in an outage; default: Nodes
 
-	// Clock converts a time that was just read to the instant of a clock that never goes back. Default:
-	// the wall clock.
+	// Clock converts a time that was just read to the instant of a clock that never goes back.
+	// Default: the wall clock.
 	Clock func(time.Time) limiter.Instant
 }
 

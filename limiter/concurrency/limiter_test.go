@@ -108,8 +108,8 @@ type silentLender struct{ requests chan *LeaseRequest }
 func (l silentLender) Exchange(r *LeaseRequest, _ func(Grant, error)) { l.requests <- r }
 func (silentLender) Refusal([]byte) error                             { return nil }
 
-// TestClientGone has a client leave while its request waits for the lender, and another client wait in
-// vain.
+// TestClientGone has a client leave while its request waits for the lender, and another client wait
+// in vain.
 func TestClientGone(t *testing.T) {
 	l := silentLender{make(chan *LeaseRequest, 1)}
 	s, rule := New(Options{Lender: l, Timeout: 5 * time.Millisecond}), &Rule{ID: 1, Limit: 4, OnOutage: limiter.OutageClosed}

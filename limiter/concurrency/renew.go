@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// send sends a request of an account to the lender, and starts the beats if they have not started. The
-// caller holds no lock.
+// send sends a request of an account to the lender, and starts the beats if they have not started.
+// The caller holds no lock.
 func (s *Limiter) send(sh *shard, a *account, r *LeaseRequest) {
 	s.loop.Do(func() { s.ended.Go(s.run) })
 	s.exchange(sh, a, r, func() {})
@@ -66,8 +66,8 @@ type due struct {
 	request *LeaseRequest
 }
 
-// beat attends to all accounts: it renews their leases, returns the permits that they do not need, and
-// removes accounts that are not used.
+// beat attends to all accounts: it renews their leases, returns the permits that they do not need,
+// and removes accounts that are not used.
 func (s *Limiter) beat() {
 	nodes := s.options.Nodes()
 	var all []due

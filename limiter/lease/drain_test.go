@@ -72,8 +72,8 @@ func TestEndLeasingOfBucket(t *testing.T) {
 	})
 }
 
-// TestEndLeasing has keys in steady use when their node is about to end. The node spends its leases,
-// gets no others, and returns the rest when it is closed.
+// TestEndLeasing has keys in steady use when their node is about to end. The node spends its
+// leases, gets no others, and returns the rest when it is closed.
 func TestEndLeasing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		busy, idle := n.fixed("zone", 1, 100_000), n.fixed("zone", 2, 100_000)

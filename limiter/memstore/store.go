@@ -3,22 +3,23 @@
 // It is the authority where a single node limits by itself, and the executable specification of
 // every other store: all of them pass package storetest.
 //
-// A [Store] has the [Counts] of zones. They are in a sharded table without pointers (package keyed),
-// so a key costs little more than its bytes. A take of one key takes one lock and makes one
+// A [Store] has the [Counts] of zones. They are in a sharded table without pointers (package
+// keyed), so a key costs little more than its bytes. A take of one key takes one lock and makes one
 // look-up. A take of several keys locks all their shards before it decides, so it is exactly all or
 // nothing.
 //
 // # Bounds
 //
 // A zone has at most Rule.MaxKeys keys. When it is full, a new key evicts a key that is back at its
-// full limit, so that nothing is lost, or else the idlest key of a sample. Keys at their limit, where a
-// take of cost 1 would be denied, are never evicted, so nobody can wash a count away with a flood of
-// fresh keys.
+// full limit, so that nothing is lost, or else the idlest key of a sample. Keys at their limit,
+// where a take of cost 1 would be denied, are never evicted, so nobody can wash a count away with a
+// flood of fresh keys.
 //
 // A key that finds no room shares one of 4096 counts per rule, the overflow. So a flood is counted,
-// memory does not grow, and a new key is locked out only when the flood has exhausted the very count
-// that it shares. A secret seed chooses the count. One client takes from all these counts together at
-// most 32 times the limit of one count, so that it exhausts few of them: see [limiter.Client].
+// memory does not grow, and a new key is locked out only when the flood has exhausted the very
+// count that it shares. A secret seed chooses the count. One client takes from all these counts
+// together at most 32 times the limit of one count, so that it exhausts few of them: see
+// [limiter.Client].
 //
 // # Lock order
 //
@@ -203,8 +204,8 @@ func (s *Store) GiveBack(_ context.Context, now limiter.Instant, k *limiter.Take
 	return back, nil
 }
 
-// change calls change with the count that k has consumed from. It does nothing if k was denied, if the
-// count is gone, or if a key of the zone was reset since.
+// change calls change with the count that k has consumed from. It does nothing if k was denied, if
+// the count is gone, or if a key of the zone was reset since.
 func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRef)) {
 	z := s.zoneOf(k.Rule)
 	if z == nil || !k.Decision.OK || z.wasReset(k.Decision.At, now) {

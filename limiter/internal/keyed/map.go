@@ -65,8 +65,8 @@ type Map[V, C, S any] struct {
 	len    atomic.Int64 // Invariant: grows only below the bound of the key that is added
 }
 
-// A Shard has a part of a map's entries, with values V and cold values C. It also has an S, which is
-// what else the user of the map keeps under the lock.
+// A Shard has a part of a map's entries, with values V and cold values C. It also has an S, which
+// is what else the user of the map keeps under the lock.
 type Shard[V, C, S any] struct {
 	rank uint64 // the order in which LockAll locks shards; unique in the process
 
@@ -85,7 +85,8 @@ func New[V, C, S any](shardBits int) *Map[V, C, S] {
 	return &Map[V, C, S]{seed: maphash.MakeSeed(), shift: 64 - uint(shardBits)}
 }
 
-// makeShards makes the shards, unless another goroutine makes them at the same time, and returns them.
+// makeShards makes the shards, unless another goroutine makes them at the same time, and returns
+// them.
 func (m *Map[V, C, S]) makeShards() []Shard[V, C, S] {
 	n := uint64(1) << (64 - m.shift)
 	shards := make([]Shard[V, C, S], n)
@@ -137,8 +138,8 @@ func (m *Map[V, C, S]) AddLocked(
 			return s.Entries.Insert(k)
 		}
 	}
-	// The new entry takes the place of the first evicted entry. Only further evictions work off a bound
-	// that was lowered.
+	// The new entry takes the place of the first evicted entry. Only further evictions work off a
+	// bound that was lowered.
 	if !m.evictLocked(s, cost, evict) {
 		return nil
 	}
