@@ -29,8 +29,8 @@ const (
 // MaxSubWindows bounds Algorithm.SubWindows.
 const MaxSubWindows = 1000
 
-// algorithms holds what differs between the kinds, by kind. The methods of rules and counts look it up
-// here.
+// algorithms holds what differs between the kinds, by kind. The methods of rules and counts look it
+// up here.
 var algorithms = [...]struct {
 	name       string
 	calculator calculator // nil for the log, which is a Count of its own
@@ -66,11 +66,12 @@ func KindNames() (names []string) {
 	return names
 }
 
-// Refills reports whether used events come back at a steady rate, and not when a window ends. Then a
-// limit may have a burst, which is the most events at once.
+// Refills reports whether used events come back at a steady rate, and not when a window ends. Then
+// a limit may have a burst, which is the most events at once.
 func (k Kind) Refills() bool { return algorithms[k].refills }
 
-// Promises reports whether a count can promise a waiting take the instant of its turn: see [Promiser].
+// Promises reports whether a count can promise a waiting take the instant of its turn: see
+// [Promiser].
 func (k Kind) Promises() bool { return algorithms[k].promises }
 
 // String returns the name of k in configurations.
@@ -89,8 +90,8 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, KindNames())
 }
 
-// CountBytes returns the most bytes that a count takes in memory if its limit allows the given number
-// of events. A log may take twice as much as its entries, because it grows by doubling.
+// CountBytes returns the most bytes that a count takes in memory if its limit allows the given
+// number of events. A log may take twice as much as its entries, because it grows by doubling.
 func (a Algorithm) CountBytes(events int64) int64 {
 	if n := a.StateSize(); n > 0 {
 		return 8 * int64(n)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestTakeDoesNotAllocate takes events of a key that has taken many before, so that the memory of a log
-// has grown as far as it will.
+// TestTakeDoesNotAllocate takes events of a key that has taken many before, so that the memory of a
+// log has grown as far as it will.
 func TestTakeDoesNotAllocate(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {

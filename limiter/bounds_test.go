@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// TestAdmissionBounds floods each algorithm at random paces and refunds some takes. In no span are more
-// of the other events admitted than the algorithm promises for its length. If several takes of a bucket
-// are refunded at a time, a span may have more events: as many as were still to be refunded when it
-// began.
+// TestAdmissionBounds floods each algorithm at random paces and refunds some takes. In no span are
+// more of the other events admitted than the algorithm promises for its length. If several takes of
+// a bucket are refunded at a time, a span may have more events: as many as were still to be
+// refunded when it began.
 func TestAdmissionBounds(t *testing.T) {
 	const window = 60 * sec
 	limit := Limit{Events: 20, Window: time.Minute, Burst: 30}

@@ -5,14 +5,14 @@ package limiter
 // consumed nothing.
 //
 // Each call brings its limit with the rule. A count that was used under another limit of the same
-// algorithm keeps its consumption: what was used when the count was written last, less what has passed
-// since. A window or a sub-window passes when it would have passed under the limit that it was written
-// under. An event in a log passes when it leaves the window of the new limit, or if it had left that of
-// an earlier limit when the log was written. A bucket refills at the new rate.
+// algorithm keeps its consumption: what was used when the count was written last, less what has
+// passed since. A window or a sub-window passes when it would have passed under the limit that it
+// was written under. An event in a log passes when it leaves the window of the new limit, or if it
+// had left that of an earlier limit when the log was written. A bucket refills at the new rate.
 //
-// For that to be the same in all stores, a count is written only when something is consumed or given
-// back, or when the count moves into other windows, because their length was changed or the clock was
-// set back. cost must be at least 1 in all methods.
+// For that to be the same in all stores, a count is written only when something is consumed or
+// given back, or when the count moves into other windows, because their length was changed or the
+// clock was set back. cost must be at least 1 in all methods.
 type Count interface {
 	// Take consumes cost events at now when the limit allows them.
 	Take(r *Rule, now Instant, cost int64) Decision
@@ -30,10 +30,11 @@ type Count interface {
 	// else had been taken since. That is exact if nothing else was taken. Otherwise it may be too
 	// little, by at most what has accrued since.
 	//
-	// After a refund, no more can be taken than if the take had never been. For a bucket, this holds if
-	// each take is refunded before the next take that will be refunded. If several takes are still to
-	// be refunded at a time, the seen of each includes the others. Then in any span, no more is taken
-	// than the limit, what accrues in the span, and what was still to be refunded when the span began.
+	// After a refund, no more can be taken than if the take had never been. For a bucket, this
+	// holds if each take is refunded before the next take that will be refunded. If several takes
+	// are still to be refunded at a time, the seen of each includes the others. Then in any span,
+	// no more is taken than the limit, what accrues in the span, and what was still to be refunded
+	// when the span began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
 
 	// Charge consumes cost events at now, whatever the limit allows. Nothing else can be taken until

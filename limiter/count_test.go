@@ -41,8 +41,8 @@ var (
 )
 
 // refundOf returns a function for step.do that refunds events taken at the instant taken, or at the
-// instant of the step if taken is Never. That function returns the decision that a take of one event
-// would get after the refund.
+// instant of the step if taken is Never. That function returns the decision that a take of one
+// event would get after the refund.
 func refundOf(taken Instant) func(Count, *Rule, Instant, int64) Decision {
 	return refundSeen(Events{At: taken})
 }
@@ -130,8 +130,8 @@ func TestChangedLimit(t *testing.T) {
 	}
 }
 
-// TestLateReading takes at readings of the clock that are up to LateReading old. The takes are decided
-// as of the newest reading.
+// TestLateReading takes at readings of the clock that are up to LateReading old. The takes are
+// decided as of the newest reading.
 func TestLateReading(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestLateReading(t *testing.T) {
 	}
 }
 
-// TestClockSetBack sets the clock back by much more than a window. The key keeps its consumption. It is
-// back at its full limit no later than if it took the whole limit now.
+// TestClockSetBack sets the clock back by much more than a window. The key keeps its consumption.
+// It is back at its full limit no later than if it took the whole limit now.
 func TestClockSetBack(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {

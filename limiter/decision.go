@@ -10,7 +10,7 @@ type Decision struct {
 	// even if the request passes nevertheless, as in a dry run.
 	Breach bool
 
-	// Source is what the take was decided by.
+	// Source says what has decided the take.
 	Source Source
 
 	// At is the instant of the decision by the clock of the store that decided: the newest reading
@@ -39,9 +39,9 @@ type Decision struct {
 }
 
 // answer writes the part of a decision that is alike for all algorithms. The take of cost events is
-// decided at the instant at, and used events are in use after it. answer reports whether the algorithm
-// must set RetryAt, because the take is denied now but not for ever. It sets ResetAt to at, which the
-// algorithm changes if events are in use.
+// decided at the instant at, and used events are in use after it. answer reports whether the
+// algorithm must set RetryAt, because the take is denied now but not for ever. It sets ResetAt to
+// at, which the algorithm changes if events are in use.
 func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) (denied bool) {
 	*d = Decision{
 		OK: ok, At: at, Limit: r.capacity, Remaining: max(0, r.capacity-used), RetryAt: at, ResetAt: at,
@@ -53,8 +53,8 @@ func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) 
 	return !ok
 }
 
-// capRetry limits the RetryAt of a denial to leased, the last expiry of a lease. If leased has passed,
-// no lease is out and RetryAt stays.
+// capRetry limits the RetryAt of a denial to leased, the last expiry of a lease. If leased has
+// passed, no lease is out and RetryAt stays.
 func (d *Decision) capRetry(leased Instant) {
 	if !d.OK && d.RetryAt != Never && leased > d.At {
 		d.RetryAt = min(d.RetryAt, leased)

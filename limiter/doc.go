@@ -22,10 +22,11 @@
 //
 // # Guarantees
 //
-//   - A denied take changes nothing: neither its own count nor, in a take of several rules, another.
+//   - A denied take changes nothing: neither its own count nor, in a take of several rules,
+//     another.
 //   - RetryAt is exact: the same take succeeds at that instant if nothing else is taken, and not a
-//     microsecond earlier. While leases of the key are out, it is no later than the last expiry of a
-//     lease, because events may be returned until then.
+//     microsecond earlier. While leases of the key are out, it is no later than the last expiry of
+//     a lease, because events may be returned until then.
 //   - ResetAt is exact: at that instant the key is back to its full limit, and not a microsecond
 //     earlier.
 //   - A clock that steps back neither blocks a key nor gives it events: see [Instant].

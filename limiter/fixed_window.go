@@ -17,9 +17,9 @@ func (f *fixedWindow) save(s State) {
 	s[0], s[1], s[2], s[3] = int64(f.at), int64(f.end), f.window, f.used
 }
 
-// advance moves f into the window of now. If the length of windows changed or the clock was set back
-// before the current window ended, the consumption moves along. advance reports whether the count must
-// be written because of that.
+// advance moves f into the window of now. If the length of windows changed or the clock was set
+// back before the current window ended, the consumption moves along. advance reports whether the
+// count must be written because of that.
 func (f *fixedWindow) advance(r *Rule, now Instant) (moved bool) {
 	at, setBack := f.at.follow(now)
 	f.at = at
@@ -46,8 +46,8 @@ func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64, consum
 	return ok || moved
 }
 
-// decide writes the answer to a take. ok says whether the take is allowed, and f is as the take left
-// it.
+// decide writes the answer to a take. ok says whether the take is allowed, and f is as the take
+// left it.
 func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, f.at, f.used, ok, cost) {
 		d.RetryAt = f.end

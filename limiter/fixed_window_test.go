@@ -53,7 +53,7 @@ func TestFixedWindowRefund(t *testing.T) {
 		{119 * sec, refundOf(60 * sec), 1, true, 3, 119 * sec, 120 * sec},
 		{120 * sec, take, 3, true, 2, 120 * sec, 180 * sec},
 		{121 * sec, refundOf(119 * sec), 2, true, 2, 121 * sec, 180 * sec}, // its window has passed
-		{121 * sec, refundOf(180 * sec), 2, true, 2, 121 * sec, 180 * sec}, // by a clock that was since set back
+		{121 * sec, refundOf(180 * sec), 2, true, 2, 121 * sec, 180 * sec}, // the clock was set back since
 		{121 * sec, refundOf(120 * sec), 3, true, 5, 121 * sec, 121 * sec},
 	})
 }
@@ -77,7 +77,7 @@ func TestFixedWindowClockSetBack(t *testing.T) {
 	r := mustRule(t, fixed, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(fixed), r, []step{
 		{600 * sec, take, 4, true, 1, 600 * sec, 660 * sec},
-		{599 * sec, take, 2, false, 1, 660 * sec, 660 * sec}, // late, and decided as of 600 s
+		{599 * sec, take, 2, false, 1, 660 * sec, 660 * sec}, // a late reading, decided as of 600 s
 		{599*sec - 1, take, 2, false, 1, 600 * sec, 600 * sec},
 		{70 * sec, take, 2, false, 1, 120 * sec, 120 * sec},
 		{120 * sec, take, 2, true, 3, 120 * sec, 180 * sec},

@@ -28,9 +28,9 @@ func TestFractionUnderItsRate(t *testing.T) {
 	}
 }
 
-// TestFractionUnderAnotherRate keeps numerators and reads them under another rate. The fraction grows
-// by less than 2^-44 of an event, and not at all if the periods are short. It shrinks by less than
-// 1/per of the other rate.
+// TestFractionUnderAnotherRate keeps numerators and reads them under another rate. The fraction
+// grows by less than 2^-44 of an event, and not at all if the periods are short. It shrinks by less
+// than 1/per of the other rate.
 func TestFractionUnderAnotherRate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 44))
 	unit := big.NewRat(1, 1<<44)

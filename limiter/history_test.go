@@ -102,8 +102,8 @@ func (h *history) move() {
 	}
 }
 
-// randomCost returns a cost that is often small, and now and then more than is left or more than the
-// limit.
+// randomCost returns a cost that is often small, and now and then more than is left or more than
+// the limit.
 func (h *history) randomCost() int64 {
 	limit := h.rule.Capacity()
 	return pick(h, 1, 1, 1, 2, 1+h.Int64N(limit), max(1, h.last.Remaining), h.last.Remaining+1, limit, limit+1)
@@ -213,8 +213,8 @@ func checkBounds(d Decision, r *Rule) error {
 	return nil
 }
 
-// checkRetry checks that the take of cost events with the decision d succeeds at d.RetryAt and not a
-// microsecond earlier.
+// checkRetry checks that the take of cost events with the decision d succeeds at d.RetryAt and not
+// a microsecond earlier.
 func checkRetry(c Count, r *Rule, cost int64, d Decision) error {
 	if d.OK || d.RetryAt == Never {
 		return nil

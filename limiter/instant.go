@@ -10,11 +10,11 @@ import (
 // Redis. Instants by different clocks cannot be compared: only the time between two instants means
 // the same by both.
 //
-// The clock of a store may step back. A reading that is at most [LateReading] older than the newest one
-// that a count has seen is late: a goroutine read the clock and was then overtaken. The count decides
-// as of the newest reading. An older reading means that the clock was set back. The count moves to the
-// new time and keeps its consumption, so nobody waits for the clock to catch up and nobody gains an
-// event.
+// The clock of a store may step back. A reading that is at most [LateReading] older than the newest
+// one that a count has seen is late: a goroutine read the clock and was then overtaken. The count
+// decides as of the newest reading. An older reading means that the clock was set back. The count
+// moves to the new time and keeps its consumption, so nobody waits for the clock to catch up and
+// nobody gains an event.
 type Instant int64
 
 // Never is later than every instant: the RetryAt of a take that cannot succeed under its limit.
@@ -41,8 +41,8 @@ func (i Instant) Unix() int64 {
 // SecondsUntil returns the time from now to i in seconds, rounded up, and 0 when i has passed.
 func (i Instant) SecondsUntil(now Instant) int64 { return max(0, i-now).Unix() }
 
-// follow returns the instant as of which a count decides if the clock reads now and its newest reading
-// before was i. It reports whether the clock was set back in between.
+// follow returns the instant as of which a count decides if the clock reads now and its newest
+// reading before was i. It reports whether the clock was set back in between.
 func (i Instant) follow(now Instant) (at Instant, setBack bool) {
 	if now < i-LateReading {
 		return now, true

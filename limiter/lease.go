@@ -8,9 +8,10 @@ const (
 	// have arrived.
 	minSlot = 20_000
 
-	// A lease of a window lasts at most leasedParts/windowParts of the window, so that unspent events
-	// come back before the window ends. If nodes kept their leases to the end, many takes in windows of
-	// a second would be denied although other nodes do not need the events that they hold.
+	// A lease of a window lasts at most leasedParts/windowParts of the window, so that unspent
+	// events come back before the window ends. If nodes kept their leases to the end, many takes in
+	// windows of a second would be denied although other nodes do not need the events that they
+	// hold.
 	leasedParts, windowParts = 2, 3
 
 	// logSlots is the least number of slots in a window of a sliding window log. The more slots, the
@@ -44,8 +45,8 @@ func (r *Rule) Leases() bool {
 	return !r.Strict && (r.slot > 0 || !inSlots)
 }
 
-// LeaseTime returns how long a lease usually lasts, in µs. If leases expire by slots, a lease lasts to
-// the end of the slot after the one in which it was granted.
+// LeaseTime returns how long a lease usually lasts, in µs. If leases expire by slots, a lease lasts
+// to the end of the slot after the one in which it was granted.
 func (r *Rule) LeaseTime() int64 {
 	if r.slot > 0 {
 		return r.slot + r.slot/2 - r.LeaseMargin()
@@ -64,12 +65,12 @@ func (r *Rule) Period() int64 {
 // UntilNext returns how long it is from at to the next window or sub-window, in µs.
 func (r *Rule) UntilNext(at Instant) int64 { return r.Period() - at.into(r.Period()) }
 
-// LeaseMargin returns how long before the expiry of a lease by slots its node stops spending it, in µs,
-// so that the return of the rest arrives in time.
+// LeaseMargin returns how long before the expiry of a lease by slots its node stops spending it, in
+// µs, so that the return of the rest arrives in time.
 func (r *Rule) LeaseMargin() int64 { return min(r.slot/4, 100_000) }
 
-// LimitID returns a number that identifies the limit of r among the limits that a count may have. It is
-// not 0.
+// LimitID returns a number that identifies the limit of r among the limits that a count may have.
+// It is not 0.
 func (r *Rule) LimitID() uint32 { return r.limitID }
 
 // Accrue returns how many events the rate gives in us µs, and how many µs that many events take.

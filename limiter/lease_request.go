@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the reply.
-// The lender accounts for Seen, Returns and Cancel before it decides anything.
+// A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the
+// reply. The lender accounts for Seen, Returns and Cancel before it decides anything.
 type LeaseRequest struct {
 	Rule *Rule
 	Key  []byte
@@ -34,7 +34,7 @@ type LeaseRequest struct {
 	// Nodes is how many nodes of the fleet are alive. 0 and 1 mean that the node is alone.
 	Nodes int
 
-	// Returns are leases, or what is left of them, that the node gives back.
+	// Returns are leases, or the events that are left of them, that the node gives back.
 	Returns [2]Return
 
 	// Cancel are events that the store served at the instant Cancel.At, and that no take has used.
@@ -49,12 +49,13 @@ type LeaseRequest struct {
 
 	// Incarnation is the incarnation of the store that Returns, Cancel and Seen are from. The reply
 	// overwrites it with the incarnation that has answered. Another incarnation takes nothing back,
-	// because it may not know of the grant. If either incarnation is 0, which means unknown, nothing is
-	// taken back and nothing is restored.
+	// because it may not know of the grant. If either incarnation is 0, which means unknown,
+	// nothing is taken back and nothing is restored.
 	Incarnation uint64
 
-	// Decision is the decision on the take of Need events. If Need is 0, it is the decision that a take
-	// of one event would have got. Decision.Remaining is what the store has left after the grant.
+	// Decision is the decision on the take of Need events. If Need is 0, it is the decision that a
+	// take of one event would have got. Decision.Remaining is what the store has left after the
+	// grant.
 	Decision Decision
 
 	// Served is how many events are consumed for the waiting takes, Need first.
@@ -73,14 +74,14 @@ type LeaseRequest struct {
 	Held int64
 }
 
-// A Return gives back what is left of a lease that was granted at the instant At, by the store's clock.
-// The events go back to the window or slot of that instant. They are lost if it has passed.
+// A Return gives back what is left of a lease that was granted at the instant At, by the store's
+// clock. The events go back to the window or slot of that instant. They are lost if it has passed.
 //
 // For the lease of a window, N is the number of events that were not spent. For a part of a bucket,
-// Share is its share of the refill, N is the number of events granted at once less those that the node
-// keeps to spend until the part ends, and Spent is the number of events that the node has spent. Spent
-// is MaxEvents if the part has accrued under another limit than that of the request, so that no events
-// are given back.
+// Share is its share of the refill, N is the number of events granted at once less those that the
+// node keeps to spend until the part ends, and Spent is the number of events that the node has
+// spent. Spent is MaxEvents if the part has accrued under another limit than that of the request,
+// so that no events are given back.
 type Return struct {
 	Events
 	Spent, Share int64
@@ -99,12 +100,13 @@ type Lender interface {
 	// done once, when the replies are there, and possibly before it returns. done must not block. An
 	// error means that the outcome is unknown: the requests must not be sent again.
 	//
-	// Lend calls written, unless that is nil, when the requests have been written to the network. It
-	// calls written again if they have to be written again, but not after done. written must not block.
+	// Lend calls written, unless that is nil, when the requests have been written to the network.
+	// It calls written again if they have to be written again, but not after done. written must not
+	// block.
 	Lend(requests []LeaseRequest, written func(), done func(error))
 
-	// Lag returns by how much this process is late at present in reading the replies that have arrived.
-	// It is 0 if the process is punctual.
+	// Lag returns by how much this process is late at present in reading the replies that have
+	// arrived. It is 0 if the process is punctual.
 	Lag() time.Duration
 
 	// Refusal returns the error with which calls about this key fail at once and without effect,
@@ -123,15 +125,14 @@ var ErrNotAsked = errors.New("limiter: the store was not asked")
 // MaxLeaseRequests bounds the requests of one call of [Lender].Lend.
 const MaxLeaseRequests = 8
 
-// ChangesCount reports whether l returns or cancels something, so that the count is
-// written.
+// ChangesCount reports whether l returns or cancels events, so that the count is written.
 func (l *LeaseRequest) ChangesCount() bool {
 	return l.Returns[0].any() || l.Returns[1].any() || l.Cancel.N > 0
 }
 
-// LackedAfter returns how many events a bucket lacks at least after the reply, beyond what its parts
-// hold: see Lacked. The fraction of an event that a bucket with parts has accrued is not known, so
-// LackedAfter takes off a whole event for it.
+// LackedAfter returns how many events a bucket lacks at least after the reply, beyond what its
+// parts hold: see Lacked. The fraction of an event that a bucket with parts has accrued is not
+// known, so LackedAfter takes off a whole event for it.
 func (l *LeaseRequest) LackedAfter() int64 {
 	lacked := l.Rule.capacity - l.Decision.Remaining
 	if l.Rule.Algorithm.Kind == TokenBucket && l.Rule.slot > 0 {
@@ -152,9 +153,9 @@ const (
 	maxDivisor = 1<<16 - 1
 )
 
-// Divisor returns the divisor of grants: of the events that are left, at most one in Divisor is granted
-// for Want. It grows with the number of nodes, because all nodes may hold leases when all traffic moves
-// to one of them.
+// Divisor returns the divisor of grants: of the events that are left, at most one in Divisor is
+// granted for Want. It grows with the number of nodes, because all nodes may hold leases when all
+// traffic moves to one of them.
 func (l *LeaseRequest) Divisor() int64 {
 	if l.Busy {
 		return 1
@@ -168,8 +169,9 @@ func divisorOfWindow(nodes int64) int64 { return max(windowDivisor, windowDiviso
 // maxJitter bounds Jitter, in µs. For that time, a node may deny takes that the store would allow.
 const maxJitter = 5_000
 
-// Denial returns the decision that denies the takes that the reply does not serve. It returns nil if
-// the reply denies none. The decision is about a take of Need events, or of one event if Need is 0.
+// Denial returns the decision that denies the takes that the reply does not serve. It returns nil
+// if the reply denies none. The decision is about a take of Need events, or of one event if Need is
+// 0.
 func (l *LeaseRequest) Denial() *Decision {
 	switch {
 	case !l.Decision.OK:
@@ -180,10 +182,10 @@ func (l *LeaseRequest) Denial() *Decision {
 	return nil
 }
 
-// Jitter returns by at most how many µs a node remembers the denial in the reply for too long. Without
-// it, all nodes would ask again at once when an expired lease or a new window brings back many events.
-// In a bucket that soon has enough events, the nodes' requests are spread so that about one node asks
-// for each event that accrues.
+// Jitter returns by at most how many µs a node remembers the denial in the reply for too long.
+// Without it, all nodes would ask again at once when an expired lease or a new window brings back
+// many events. In a bucket that soon has enough events, the nodes' requests are spread so that
+// about one node asks for each event that accrues.
 func (l *LeaseRequest) Jitter() int64 {
 	r, retry := l.Rule, int64(l.Decision.RetryAt-l.Decision.At)
 	switch most := r.window / 20; {

@@ -6,8 +6,8 @@ import (
 )
 
 // TestJitter checks by how much the requests of all nodes are spread. In a fast bucket, about one
-// request comes for each event that accrues. When a lease may expire, the requests are spread by a few
-// milliseconds.
+// request comes for each event that accrues. When a lease may expire, the requests are spread by a
+// few milliseconds.
 func TestJitter(t *testing.T) {
 	tiny := mustRule(t, bucket, Limit{Events: 100, Window: 10 * time.Millisecond})
 	bucket := mustRule(t, bucket, Limit{Events: 6000, Window: time.Minute})

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// A reference is a naive count, with fractions of arbitrary precision and a list of all takes that it
-// searches for every decision. It shares no arithmetic with the counts. history_test.go compares
+// A reference is a naive count, with fractions of arbitrary precision and a list of all takes that
+// it searches for every decision. It shares no arithmetic with the counts. history_test.go compares
 // references with counts.
 type reference struct {
 	model
@@ -63,8 +63,8 @@ func (m *reference) first(n int64) Instant {
 	return m.at + Instant(sort.Search(int(step), func(us int) bool { return m.used(m.at+Instant(us)) <= n }))
 }
 
-// take decides as Count.Take does. A denial changes nothing, unless what is used has moved into other
-// windows.
+// take decides as Count.Take does. A denial changes nothing, unless what is used has moved into
+// other windows.
 func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	before := reference{m.model.clone(), m.at}
 	moved := m.advance(r, now)
@@ -92,10 +92,10 @@ func (m *reference) refundTake(r *Rule, now Instant, seen Events, cost int64) {
 	m.refund(m.at, seen, cost)
 }
 
-// A bucketModel is a rational level, the events that the bucket lacks, which falls at the rate of the
-// limit. What is above twice the capacity is set aside while the capacity stays the same, and falls
-// when the level is 0. While the level is above the capacity, refunds come out of what is set aside
-// first.
+// A bucketModel is a rational level, the events that the bucket lacks, which falls at the rate of
+// the limit. What is above twice the capacity is set aside while the capacity stays the same, and
+// falls when the level is 0. While the level is above the capacity, refunds come out of what is set
+// aside first.
 type bucketModel struct {
 	rate  *big.Rat // events per µs
 	level *big.Rat
@@ -171,9 +171,9 @@ func (m *bucketModel) noteScarcity() {
 	}
 }
 
-// round rounds the fraction of an event that has accrued to 1/parts of an event, as tokenBucket does
-// when the rate changes: see fraction.go. It keeps the fraction in units of 2^-44 of an event, or
-// smaller ones for long periods, and then reads the units as parts.
+// round rounds the fraction of an event that has accrued to 1/parts of an event, as tokenBucket
+// does when the rate changes: see fraction.go. It keeps the fraction in units of 2^-44 of an event,
+// or smaller ones for long periods, and then reads the units as parts.
 func (m *bucketModel) round(parts *big.Int) {
 	units := new(big.Int).Lsh(big.NewInt(1), 44)
 	if parts.Cmp(units) > 0 {
@@ -194,16 +194,16 @@ func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() 
 func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
 
 // refund takes off the part of cost that would still be in use if nothing had been added since the
-// take. seen is the level right after the take, rounded up. Only whole events were added since, unless
-// the level has been 0, so the fraction of the level then follows from the fraction now. If the level
-// is known to have been above a sixteenth of the capacity ever since, at least that much of cost comes
-// off.
+// take. seen is the level right after the take, rounded up. Only whole events were added since,
+// unless the level has been 0, so the fraction of the level then follows from the fraction now. If
+// the level is known to have been above a sixteenth of the capacity ever since, at least that much
+// of cost comes off.
 func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if seen.At > at {
 		return
 	}
 	then := bucketModel{rate: m.rate, level: new(big.Rat).SetInt64(max(cost, seen.N)), at: seen.At}
-	if seen.N > cost { // else the level was 0 before the take
+	if seen.N > cost { // otherwise the level was 0 before the take
 		before := (&bucketModel{rate: m.rate, level: m.level, at: at}).levelAt(seen.At)
 		then.level.Sub(then.level, before.Sub(new(big.Rat).SetInt(ceil(before)), before))
 	}
@@ -284,8 +284,8 @@ func (m *logModel) refund(at Instant, seen Events, cost int64) {
 }
 
 // A windowModel counts by parts of a window. A fixed window is one part. In a sliding window of n
-// parts, the newest n parts count in full, and the part before them counts as far as it is still in the
-// window.
+// parts, the newest n parts count in full, and the part before them counts as far as it is still in
+// the window.
 type windowModel struct {
 	n, part int64 // n = 0 for a fixed window
 	taken   []taking

@@ -18,14 +18,14 @@ type Operator interface {
 	// drop their accounts.
 	Reset(ctx context.Context, now Instant, r *Rule, key []byte) error
 
-	// AddQuota gives back at most the given number of the events that key has consumed, and returns the
-	// count after that. At most the full limit remains. So key may take that many events more than its
-	// limit in a window, but never more than its limit at once.
+	// AddQuota gives back at most the given number of the events that key has consumed, and returns
+	// the count after that. At most the full limit remains. So key may take that many events more
+	// than its limit in a window, but never more than its limit at once.
 	//
-	// The newest events are given back first. They would have been the last to leave the window, so the
-	// quota is of use for the longest time, and the instants that were announced for older events stay
-	// true. Token buckets and sliding window logs do not give back leased events that may still be
-	// spent. The other algorithms do not tell these from other events.
+	// The newest events are given back first. They would have been the last to leave the window, so
+	// the quota is of use for the longest time, and the instants that were announced for older
+	// events stay true. Token buckets and sliding window logs do not give back leased events that
+	// may still be spent. The other algorithms do not tell these from other events.
 	AddQuota(ctx context.Context, now Instant, r *Rule, key []byte, events int64) (CountState, error)
 }
 
@@ -58,9 +58,9 @@ type CountState struct {
 	// ResetAt is the instant at which the key is back to its full limit if nothing else is taken.
 	ResetAt Instant
 
-	// LeasedUntil is when the last lease expires, or 0 if no node has a lease. Leased is how many of
-	// the consumed events nodes have leased and not returned. Leased is 0 for fixed windows and sliding
-	// window counters, which do not tell leased events from others.
+	// LeasedUntil is when the last lease expires, or 0 if no node has a lease. Leased is how many
+	// of the consumed events nodes have leased and not returned. Leased is 0 for fixed windows and
+	// sliding window counters, which do not tell leased events from others.
 	LeasedUntil Instant
 	Leased      int64
 }
@@ -94,8 +94,8 @@ type LeaseState struct {
 	Lasts  time.Duration // for how long it may still be spent; 0 if it has expired
 }
 
-// stateOf returns the state of a count with the given consumption. d is the decision on a take of one
-// event.
+// stateOf returns the state of a count with the given consumption. d is the decision on a take of
+// one event.
 func stateOf(d Decision, consumed int64) CountState {
 	return CountState{
 		At: d.At, Limit: d.Limit, Remaining: d.Remaining, Consumed: consumed, RetryAt: d.RetryAt, ResetAt: d.ResetAt,

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestAddQuotaGivesBackNewest plays random histories twice: with quota that is added now and then, and
-// without. Exactly the added quota is given back, as far as that much was consumed. After that, the key
-// never has less left than without quota, and at most the added quota more.
+// TestAddQuotaGivesBackNewest plays random histories twice: with quota that is added now and then,
+// and without. Exactly the added quota is given back, as far as that much was consumed. After that,
+// the key never has less left than without quota, and at most the added quota more.
 func TestAddQuotaGivesBackNewest(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {

@@ -2,8 +2,8 @@ package limiter
 
 // An Origin is where the events of a take came from, in a store that leases: see Take.Origin.
 type Origin struct {
-	// Leases are the events that were spent from leases, by the instants at which the store granted the
-	// leases.
+	// Leases are the events that were spent from leases, by the instants at which the store granted
+	// the leases.
 	Leases [2]Events
 
 	// At is when the events were spent, by the clock of that store.

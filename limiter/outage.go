@@ -37,15 +37,15 @@ type LocalBucket struct {
 	step        int64 // how many events the bucket gets at a time
 }
 
-// localSteps is in how many steps a bucket fills if its capacity is that large. A smaller bucket gets
-// one event at a time. The time of each step is rounded up to a µs, which would slow down a bucket with
-// many short steps too much.
+// localSteps is in how many steps a bucket fills if its capacity is that large. A smaller bucket
+// gets one event at a time. The time of each step is rounded up to a µs, which would slow down a
+// bucket with many short steps too much.
 const localSteps = 4096
 
 // InOutage returns the bucket of each node if the given number of nodes share the limit of r. All
-// buckets together have the rate and the capacity of the limit, or one event each if that is more. So
-// in a window they admit at most twice the limit, and one event per node besides: what they hold when
-// the window begins, and what they get while it lasts.
+// buckets together have the rate and the capacity of the limit, or one event each if that is more.
+// So in a window they admit at most twice the limit, and one event per node besides: what they hold
+// when the window begins, and what they get while it lasts.
 func (r *Rule) InOutage(nodes int) LocalBucket {
 	n := int64(min(max(nodes, 1), maxOutageNodes))
 	capacity := max(1, r.capacity/n)
@@ -61,8 +61,8 @@ func (b LocalBucket) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// TimeFor returns in how many µs the bucket gets at least the given number of events, or math.MaxInt64
-// if that does not fit.
+// TimeFor returns in how many µs the bucket gets at least the given number of events, or
+// math.MaxInt64 if that does not fit.
 func (b LocalBucket) TimeFor(events int64) int64 {
 	return mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill)
 }

@@ -6,10 +6,10 @@ import "math"
 // the part ends. The store debits the events, and refills the bucket by the share less meanwhile.
 // The node spends from the events and from what has accrued since the reply arrived.
 //
-// So in any span, the bucket and its parts together admit at most the capacity and what the rate gives
-// in the span. Let S be the level of the bucket plus what all parts hold. S never exceeds the capacity,
-// because the store counts the most that parts can hold by now against the capacity. S grows by at most
-// the rate. Each admitted event takes one from S.
+// So in any span, the bucket and its parts together admit at most the capacity and what the rate
+// gives in the span. Let S be the level of the bucket plus what all parts hold. S never exceeds the
+// capacity, because the store counts the most that parts can hold by now against the capacity. S
+// grows by at most the rate. Each admitted event takes one from S.
 
 const (
 	// Shares is how many shares the refill of a bucket has.
@@ -68,8 +68,8 @@ func (r *Rule) PartAccrues(share, us int64) int64 {
 	return mulDiv(max(0, ByStoreClock(us))*share/Shares, r.refill, r.per)
 }
 
-// PartTimeFor returns after how many µs by the clock of its node a part with a share of the refill has
-// accrued the given number of events, or math.MaxInt64 if that does not fit.
+// PartTimeFor returns after how many µs by the clock of its node a part with a share of the refill
+// has accrued the given number of events, or math.MaxInt64 if that does not fit.
 func (r *Rule) PartTimeFor(share, events int64) int64 {
 	us := mulDivUp(mulDivUp(max(0, events), r.per, r.refill), Shares, share)
 	if us > math.MaxInt64/2 {

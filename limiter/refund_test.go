@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestRefundsGiveNothingAway plays random histories twice: with takes that are refunded at any age, and
-// without these takes. The history without them admits each take that the history with them admits, and
-// never has less left. In a bucket, each of these takes is refunded before the next of them comes:
-// TestAdmissionBounds has other orders.
+// TestRefundsGiveNothingAway plays random histories twice: with takes that are refunded at any age,
+// and without these takes. The history without them admits each take that the history with them
+// admits, and never has less left. In a bucket, each of these takes is refunded before the next of
+// them comes: TestAdmissionBounds has other orders.
 func TestRefundsGiveNothingAway(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func (p *refunding) step() error {
 
 // TestFloodOfDeniedTakesDrainsNothing takes an event of a bucket a thousand times in a second. It
 // refunds each take a millisecond later, as if another zone had denied it. Half a millisecond after
-// each take, other takes take what has accrued. In the end, as much is left as without the flood, less
-// at most one event and what accrues in a millisecond.
+// each take, other takes take what has accrued. In the end, as much is left as without the flood,
+// less at most one event and what accrues in a millisecond.
 func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
 	const age = ms
 	for _, rate := range []int64{10, 100, 1000, 10_000} { // events a second, and at once

@@ -1,7 +1,7 @@
 package limiter
 
-// Parts are the open parts of a bucket, summed by slots of time: a part that is granted in a slot ends
-// at the end of the next slot. The zero value has no parts.
+// Parts are the open parts of a bucket, summed by slots of time: a part that is granted in a slot
+// ends at the end of the next slot. The zero value has no parts.
 type Parts struct {
 	Ends              Instant // end of the current slot
 	Length            int64   // length of a slot, in µs

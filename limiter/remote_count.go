@@ -23,8 +23,8 @@ type Events struct {
 	N  int64
 }
 
-// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in a
-// slot can be spent until the end of the next slot. The zero value has nothing leased.
+// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in
+// a slot can be spent until the end of the next slot. The zero value has nothing leased.
 type LeaseSlots struct {
 	Ends     Instant // end of the current slot
 	Length   int64   // length of a slot, in µs
@@ -58,15 +58,15 @@ func RemoteTokenBucket(r *Rule, at Instant, missing, fraction int64, parts Parts
 	return RemoteCount{&remoteBucket{bucket, parts}}
 }
 
-// RemoteFixedWindow returns the count of a fixed window that ends at end, with used events in it. The
-// last lease expires at leased.
+// RemoteFixedWindow returns the count of a fixed window that ends at end, with used events in it.
+// The last lease expires at leased.
 func RemoteFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) RemoteCount {
 	return RemoteCount{&remoteFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
 }
 
-// RemoteSlidingWindow returns the count of a sliding window. counts are the events of each sub-window,
-// the newest first. There is one more of them than the rule has sub-windows. The newest sub-window
-// began at start. The last lease expires at leased.
+// RemoteSlidingWindow returns the count of a sliding window. counts are the events of each
+// sub-window, the newest first. There is one more of them than the rule has sub-windows. The newest
+// sub-window began at start. The last lease expires at leased.
 func RemoteSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) RemoteCount {
 	w := &remoteSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
 	for age, n := range counts {
@@ -164,7 +164,8 @@ func (w *remoteSliding) lentUntil() Instant { return min(w.start+Instant(w.sub),
 
 func (w *remoteSliding) cancel(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
 
-// A remoteLog is a sliding window log with leased events, which enter the log when their lease expires.
+// A remoteLog is a sliding window log with leased events, which enter the log when their lease
+// expires.
 type remoteLog struct {
 	slidingLog
 	LeaseSlots

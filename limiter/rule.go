@@ -32,9 +32,9 @@ type Rule struct {
 	// under another.
 	MaxWait time.Duration
 
-	// KeepFor is the least time for which stores keep a bucket after a take, unless the bucket is full.
-	// A temporary rule needs KeepFor if the limit that follows refills more slowly, because the next
-	// take may come under that limit. See FullAfter. Other algorithms ignore KeepFor.
+	// KeepFor is the least time for which stores keep a bucket after a take, unless the bucket is
+	// full. A temporary rule needs KeepFor if the limit that follows refills more slowly, because
+	// the next take may come under that limit. See FullAfter. Other algorithms ignore KeepFor.
 	KeepFor time.Duration
 
 	// OnOutage is how takes are decided while the store is in an outage.
@@ -96,8 +96,8 @@ func NewRule(r Rule) (*Rule, error) {
 	return &r, nil
 }
 
-// Settings returns r without its limit, with defaults in place of the fields that are not set. Rules
-// whose settings and limits are equal decide alike.
+// Settings returns r without its limit, with defaults in place of the fields that are not set.
+// Rules whose settings and limits are equal decide alike.
 func (r *Rule) Settings() Rule {
 	s := Rule{
 		ID: r.ID, Zone: r.Zone, MaxKeys: r.MaxKeys, Algorithm: r.Algorithm, Strict: r.Strict, MaxWait: r.MaxWait, OnOutage: r.OnOutage,
@@ -131,9 +131,9 @@ func (r *Rule) FillTime() time.Duration {
 }
 
 // FullAfter returns the time after which any bucket is full if nothing is taken. It is longer than
-// FillTime, because a bucket may lack more than its capacity after its limit was lowered. It is 0 for
-// other algorithms, whose windows pass when they would have passed under the limit that they were
-// written under.
+// FillTime, because a bucket may lack more than its capacity after its limit was lowered. It is 0
+// for other algorithms, whose windows pass when they would have passed under the limit that they
+// were written under.
 func (r *Rule) FullAfter() time.Duration {
 	if !r.Algorithm.Kind.Refills() {
 		return 0
@@ -144,8 +144,8 @@ func (r *Rule) FullAfter() time.Duration {
 // Rate returns the rate of the limit in lowest terms: events per microseconds.
 func (r *Rule) Rate() (events, microseconds int64) { return r.refill, r.per }
 
-// SubWindow returns the length of a sub-window of a sliding window counter in microseconds, and 0 for
-// other algorithms.
+// SubWindow returns the length of a sub-window of a sliding window counter in microseconds, and 0
+// for other algorithms.
 func (r *Rule) SubWindow() int64 { return r.sub }
 
 func gcd(a, b int64) int64 {

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// A slidingLog remembers the instant of every event. An event at the instant s is in the window before
-// s + window, and no longer at s + window. So no window, wherever it begins, has more events than the
-// limit.
+// A slidingLog remembers the instant of every event. An event at the instant s is in the window
+// before s + window, and no longer at s + window. So no window, wherever it begins, has more events
+// than the limit.
 //
 // Events of one microsecond share an entry. A log takes 16 bytes per entry in the window.
 type slidingLog struct {
@@ -17,9 +17,9 @@ type slidingLog struct {
 	gone    int64 // upTo of the entry that left the window last
 }
 
-// A logEntry has the events of one instant. Their number is upTo less upTo of the entry before. So the
-// number of events in the window, and the instant at which it has fallen to a given number, are found
-// without adding up entries.
+// A logEntry has the events of one instant. Their number is upTo less upTo of the entry before. So
+// the number of events in the window, and the instant at which it has fallen to a given number, are
+// found without adding up entries.
 type logEntry struct {
 	at   Instant
 	upTo int64 // events up to this entry; may wrap, as only differences count
@@ -47,9 +47,9 @@ func (l *slidingLog) used() int64 {
 	return 0
 }
 
-// asOf returns a view of the log as of now, without what has left the window. moved reports whether the
-// clock was set back: then all entries of the view are moved back with it. The log itself stays as it
-// is. The view shares the entries of the log, unless the clock was set back.
+// asOf returns a view of the log as of now, without what has left the window. moved reports whether
+// the clock was set back: then all entries of the view are moved back with it. The log itself stays
+// as it is. The view shares the entries of the log, unless the clock was set back.
 func (l *slidingLog) asOf(r *Rule, now Instant) (view slidingLog, moved bool) {
 	view = *l
 	view.at, moved = l.at.follow(now)
@@ -129,8 +129,8 @@ func (l *slidingLog) Follow(r *Rule, now Instant) {
 	}
 }
 
-// decide returns the answer to a take. ok says whether the take is allowed, and l is as the take left
-// it.
+// decide returns the answer to a take. ok says whether the take is allowed, and l is as the take
+// left it.
 func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	used := l.used()
 	if d.answer(r, l.at, used, ok, cost) {
@@ -143,8 +143,8 @@ func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 }
 
 // Refund implements [Count]. It takes time proportional to the number of entries after the take. It
-// gives back nothing for events that have left the window, because the events in the window are those
-// of other takes.
+// gives back nothing for events that have left the window, because the events in the window are
+// those of other takes.
 func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.advance(r, now)
 	taken := seen.At

@@ -37,14 +37,14 @@ func TestSlidingLogRefund(t *testing.T) {
 		{30 * sec, refundOf(15 * sec), 9, true, 2, 30 * sec, 90 * sec}, // nothing was taken at 15 s
 		{30 * sec, refundOf(30 * sec), 3, true, 5, 30 * sec, 80 * sec}, // the reset is that of the other events
 		{31 * sec, take, 5, true, 0, 31 * sec, 91 * sec},
-		{70 * sec, refundOf(10 * sec), 3, true, 3, 70 * sec, 91 * sec}, // has left the window by itself
+		{70 * sec, refundOf(10 * sec), 3, true, 3, 70 * sec, 91 * sec}, // the events have left the window
 		{70 * sec, refundOf(20 * sec), 9, true, 4, 70 * sec, 91 * sec},
 		{70 * sec, refundOf(31 * sec), 9, true, 9, 70 * sec, 70 * sec},
 	})
 }
 
-// TestSlidingLogRefundAfterWindow refunds an event that has left the window. Events that came a moment
-// later are still in the window.
+// TestSlidingLogRefundAfterWindow refunds an event that has left the window. Events that came a
+// moment later are still in the window.
 func TestSlidingLogRefundAfterWindow(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
@@ -78,7 +78,7 @@ func TestSlidingLogChangedWindow(t *testing.T) {
 	run(t, c, short, []step{{55 * sec, take, 4, false, 3, 60 * sec, 60 * sec}})
 	run(t, c, minute, []step{{55 * sec, take, 4, false, 1, 110 * sec, 110 * sec}}) // nothing was written
 	run(t, c, short, []step{{55 * sec, take, 1, true, 2, 55 * sec, 65 * sec}})
-	run(t, c, minute, []step{{55 * sec, take, 4, false, 2, 110 * sec, 115 * sec}}) // what had left is gone
+	run(t, c, minute, []step{{55 * sec, take, 4, false, 2, 110 * sec, 115 * sec}}) // events that had left do not come back
 }
 
 func TestSlidingLogClockSetBack(t *testing.T) {
@@ -86,14 +86,14 @@ func TestSlidingLogClockSetBack(t *testing.T) {
 	run(t, NewCount(slidingWindowLog), r, []step{
 		{600 * sec, take, 1, true, 1, 600 * sec, 660 * sec},
 		{620 * sec, take, 1, true, 0, 620 * sec, 680 * sec},
-		{619 * sec, take, 1, false, 0, 660 * sec, 680 * sec}, // late, and decided as of 620 s
-		{100 * sec, take, 1, false, 0, 140 * sec, 160 * sec}, // 520 s earlier, and all events are moved by that
+		{619 * sec, take, 1, false, 0, 660 * sec, 680 * sec}, // a late reading, decided as of 620 s
+		{100 * sec, take, 1, false, 0, 140 * sec, 160 * sec}, // 520 s earlier: all events are moved back by 520 s
 		{140 * sec, take, 1, true, 0, 140 * sec, 200 * sec},
 	})
 }
 
-// TestSlidingLogMemory fills and empties a log again and again. Its memory grows and shrinks with its
-// entries, and the entries stay in order.
+// TestSlidingLogMemory fills and empties a log again and again. Its memory grows and shrinks with
+// its entries, and the entries stay in order.
 func TestSlidingLogMemory(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 1000, Window: time.Second})
 	l := NewCount(slidingWindowLog).(*slidingLog)

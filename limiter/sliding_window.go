@@ -1,9 +1,9 @@
 package limiter
 
-// A slidingWindow approximates a window that ends at every instant by counts per sub-window. It counts
-// the current sub-window and the n-1 before it in full. It weighs the count of the sub-window before
-// these by the part of it that is still in the window. The weighed count is rounded up, so no fraction
-// of an event is admitted.
+// A slidingWindow approximates a window that ends at every instant by counts per sub-window. It
+// counts the current sub-window and the n-1 before it in full. It weighs the count of the
+// sub-window before these by the part of it that is still in the window. The weighed count is
+// rounded up, so no fraction of an event is admitted.
 //
 // Sub-windows are aligned to the Unix epoch. While nothing is taken, what is used never rises from
 // one microsecond to the next; fallsTo relies on it.
@@ -38,8 +38,8 @@ func (w *slidingWindow) moves(r *Rule, now Instant) bool {
 	return setBack || w.sub != r.sub && w.sub != 0
 }
 
-// advance moves w into the sub-window of now. If the length of sub-windows changed or the clock was set
-// back, all that is used moves into that sub-window.
+// advance moves w into the sub-window of now. If the length of sub-windows changed or the clock was
+// set back, all that is used moves into that sub-window.
 func (w *slidingWindow) advance(r *Rule, now Instant) {
 	at, setBack := w.at.follow(now)
 	if !setBack {
@@ -107,8 +107,8 @@ func (w *slidingWindow) fallsTo(room int64) Instant {
 		oldest = w.next(oldest)
 		full -= w.counts[oldest]
 	}
-	// With the whole oldest count, more than room events would be used, so that count is not zero. left
-	// is by how many µs the window may still reach into the oldest sub-window.
+	// With the whole oldest count, more than room events would be used, so that count is not zero.
+	// left is by how many µs the window may still reach into the oldest sub-window.
 	left := min(w.sub, mulDiv(room-full, w.sub, w.counts[oldest]))
 	return start + Instant(w.sub-left)
 }
@@ -139,8 +139,8 @@ func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64, cons
 	return ok || moved
 }
 
-// decide writes the answer to a take. ok says whether the take is allowed, and w is as the take left
-// it.
+// decide writes the answer to a take. ok says whether the take is allowed, and w is as the take
+// left it.
 func (w *slidingWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, w.at, w.used(), ok, cost) {
 		d.RetryAt = w.fallsTo(r.capacity - cost)
@@ -168,8 +168,9 @@ func (w *slidingWindow) refund(r *Rule, now, taken Instant, cost int64) {
 	}
 }
 
-// addQuota gives back at most the given number of used events, those of the newest sub-windows first.
-// The oldest count is weighed, so it falls by more than one for each event that is given back.
+// addQuota gives back at most the given number of used events, those of the newest sub-windows
+// first. The oldest count is weighed, so it falls by more than one for each event that is given
+// back.
 func (w *slidingWindow) addQuota(events int64) {
 	left := max(0, w.used()-events)
 	oldest := w.next(w.cur)

@@ -53,7 +53,7 @@ func TestSlidingWindowRefund(t *testing.T) {
 		{135 * sec, take, 1, true, 1, 135 * sec, 210 * sec},
 		{135 * sec, refundOf(89 * sec), 2, true, 2, 135 * sec, 210 * sec},  // half of 2 has left already
 		{135 * sec, refundOf(59 * sec), 2, true, 2, 135 * sec, 210 * sec},  // its sub-window has passed
-		{135 * sec, refundOf(150 * sec), 2, true, 2, 135 * sec, 210 * sec}, // by a clock that was since set back
+		{135 * sec, refundOf(150 * sec), 2, true, 2, 135 * sec, 210 * sec}, // the clock was set back since
 		{135 * sec, refundOf(90 * sec), 9, true, 6, 135 * sec, 210 * sec},  // no more than was taken then
 		{135 * sec, refundOf(135 * sec), 3, true, 9, 135 * sec, 150 * sec}, // the reset is that of what remains
 		{135 * sec, refundOf(60 * sec), 2, true, 10, 135 * sec, 135 * sec},
@@ -76,7 +76,7 @@ func TestSlidingWindowClockSetBack(t *testing.T) {
 	run(t, NewCount(sliding(1)), r, []step{
 		{600 * sec, take, 8, true, 2, 600 * sec, 720 * sec},
 		{675 * sec, take, 4, true, 0, 675 * sec, 780 * sec},
-		{674 * sec, take, 1, false, 0, 682_500_000, 780 * sec}, // late, and decided as of 675 s
+		{674 * sec, take, 1, false, 0, 682_500_000, 780 * sec}, // a late reading, decided as of 675 s
 		// All ten are in the window of 90 s now. One of them has left after a tenth of the next window.
 		{90 * sec, take, 1, false, 0, 126 * sec, 180 * sec},
 		{126 * sec, take, 1, true, 0, 126 * sec, 240 * sec},

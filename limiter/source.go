@@ -1,6 +1,6 @@
 package limiter
 
-// A Source is what a take was decided by.
+// A Source says what has decided a take.
 type Source uint8
 
 const (

@@ -1,8 +1,8 @@
 package limiter
 
 // A State is a [Count] that consists of numbers, which are all 0 if nothing is consumed. It has no
-// pointers, so that millions of states in memory cost the garbage collector nothing. Its length is the
-// [Algorithm.StateSize] of the rules' algorithm.
+// pointers, so that millions of states in memory cost the garbage collector nothing. Its length is
+// the [Algorithm.StateSize] of the rules' algorithm.
 type State []int64
 
 var _ Count = State(nil)
@@ -38,9 +38,9 @@ func (s State) Take(r *Rule, now Instant, cost int64) Decision { return s.take(r
 // Peek implements [Count].
 func (s State) Peek(r *Rule, now Instant, cost int64) Decision { return s.take(r, now, cost, false) }
 
-// take decides a take, and consumes its cost if consume is set and the limit allows it. It is the only
-// method that asks for the kind itself: each request calls it, and as a method of calculator it would
-// take 98 ns instead of 84 ns (go test -bench Take ./limiter/memstore).
+// take decides a take, and consumes its cost if consume is set and the limit allows it. It is the
+// only method that asks for the kind itself: each request calls it, and as a method of calculator
+// it would take 98 ns instead of 84 ns (go test -bench Take ./limiter/memstore).
 func (s State) take(r *Rule, now Instant, cost int64, consume bool) (d Decision) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
@@ -78,6 +78,6 @@ func (s State) AddQuota(r *Rule, now Instant, events int64) {
 	r.calculator().addQuota(s, r, now, events)
 }
 
-// chargeable returns how many of cost events can be consumed if used events are consumed already: at
-// most maxConsumed together.
+// chargeable returns how many of cost events can be consumed if used events are consumed already:
+// at most maxConsumed together.
 func chargeable(used, cost int64) int64 { return max(0, min(cost, maxConsumed-used)) }

@@ -38,8 +38,8 @@ type Store interface {
 	Charge(ctx context.Context, now Instant, takes []Take) error
 }
 
-// Counts is the handle of the open counts of a zone. A rule holds it. Only the store that returned it can
-// use it.
+// Counts is the handle of the open counts of a zone. A rule holds it. Only the store that returned
+// it can use it.
 type Counts interface {
 	Name() string
 }
@@ -54,10 +54,10 @@ type Take struct {
 	// Cost is how many events to take, at least 1.
 	Cost int64
 
-	// Wait is for how many µs the take may wait for its turn, at most Rule.MaxWait. A token bucket that
-	// has too little now then promises the first instant, within this time, at which it has enough. The
-	// take is consumed at once, and Decision.Turn is that instant. Takes get their turns in the order
-	// in which the store decides them. Other algorithms and leases ignore Wait.
+	// Wait is for how many µs the take may wait for its turn, at most Rule.MaxWait. A token bucket
+	// that has too little now then promises the first instant, within this time, at which it has
+	// enough. The take is consumed at once, and Decision.Turn is that instant. Takes get their
+	// turns in the order in which the store decides them. Other algorithms and leases ignore Wait.
 	Wait int64
 
 	// Client, unless it is nil, is who sends the take. Stores look at it only while they decide a take

@@ -5,24 +5,25 @@ import "math"
 // A tokenBucket counts what a bucket of Burst events lacks. It refills at Events per Window.
 //
 // The refill is exact: whole events and the fraction of the next one are separate, the fraction as
-// a numerator over rule.per. So no rounding adds up, however often a key takes. A change of the rate
-// keeps the fraction: see fraction.go.
+// a numerator over rule.per. So no rounding adds up, however often a key takes. A change of the
+// rate keeps the fraction: see fraction.go.
 //
-// What was taken passes with the refill: a bucket that would be full without a take has got back what
-// has accrued since the take. A refund gives back the rest.
+// What was taken passes with the refill: a bucket that would be full without a take has got back
+// what has accrued since the take. A refund gives back the rest.
 //
-// After a limit was lowered, a bucket may lack more than the new limit refills in a reasonable time. So
-// the events that it lacks beyond twice the capacity are set aside: they do not count, and nobody waits
-// longer than two windows. They count again under any other limit, because some nodes may still have
-// the old limit. What was promised to takes that wait is never set aside: see waiting.go.
+// After a limit was lowered, a bucket may lack more than the new limit refills in a reasonable
+// time. So the events that it lacks beyond twice the capacity are set aside: they do not count, and
+// nobody waits longer than two windows. They count again under any other limit, because some nodes
+// may still have the old limit. What was promised to takes that wait is never set aside: see
+// waiting.go.
 //
 // If a bucket lacks more than its capacity, nothing was taken from it since the limit was lowered.
 // Events that are given back to such a bucket come off those that are set aside first, which do not
 // count anyway.
 //
 // A refund is exact if the bucket is known to have lacked at least the cost ever since the take. So
-// after its first refund, a bucket notes since when it lacks a sixteenth of its capacity or more: see
-// nearFull.
+// after its first refund, a bucket notes since when it lacks a sixteenth of its capacity or more:
+// see nearFull.
 //
 // What is charged counts in full, also beyond twice the capacity, as long as the limit stays the
 // same.
@@ -34,9 +35,9 @@ type tokenBucket struct {
 	scarce  int64 // the nearUnit since which the bucket lacks nearFull events or more; 0 if not known
 }
 
-// An aside says how many events are set aside, in its lower 40 bits. Above them are the lower 23 bits
-// of the capacity under which they are set aside. So limits whose capacities differ by a multiple of
-// 2^23 are not told apart. An aside is 0 if no events are set aside.
+// An aside says how many events are set aside, in its lower 40 bits. Above them are the lower 23
+// bits of the capacity under which they are set aside. So limits whose capacities differ by a
+// multiple of 2^23 are not told apart. An aside is 0 if no events are set aside.
 //
 // An aside is negative if events were charged under this capacity, so that no more events are set
 // aside.
@@ -80,20 +81,22 @@ func (a aside) minus(r *Rule, n int64) aside {
 }
 
 const (
-	// nearUnit is the unit, in µs, in which a bucket notes since when it is scarce. nearUnits is how
-	// many units it looks back at most, so that their number fits into two bytes. That is nine minutes.
-	// A take in the unit in which the bucket was last near to being full counts as a take before that.
+	// nearUnit is the unit, in µs, in which a bucket notes since when it is scarce. nearUnits is
+	// how many units it looks back at most, so that their number fits into two bytes. That is nine
+	// minutes. A take in the unit in which the bucket was last near to being full counts as a take
+	// before that.
 	nearUnit  = 1 << 13
 	nearUnits = 1<<16 - 2
 )
 
-// nearFull returns the most events that a bucket may lack and still be near to being full. After the
-// limit was raised, that is more than the bucket is known to have lacked before. So a refund of a take
-// from before the raise may give back nearFull events although they were refilled.
+// nearFull returns the most events that a bucket may lack and still be near to being full. After
+// the limit was raised, that is more than the bucket is known to have lacked before. So a refund of
+// a take from before the raise may give back nearFull events although they were refilled.
 func (r *Rule) nearFull() int64 { return r.capacity / 16 }
 
-// bucketIn returns the bucket in s. The lower asideBits of s[1] are the missing events. The bits above
-// them are the number of units for which the bucket is scarce plus one, or 0 if that is not known.
+// bucketIn returns the bucket in s. The lower asideBits of s[1] are the missing events. The bits
+// above them are the number of units for which the bucket is scarce plus one, or 0 if that is not
+// known.
 func bucketIn(r *Rule, s State) tokenBucket {
 	b := tokenBucket{at: Instant(s[0]), missing: s[1] & maxConsumed, part: r.numerator(s[2]), aside: aside(s[3])}
 	if units := s[1] >> asideBits; units > 0 {
@@ -110,8 +113,8 @@ func (b *tokenBucket) save(r *Rule, s State) {
 	s[0], s[1], s[2], s[3] = int64(b.at), b.missing|units<<asideBits, r.kept(b.part), int64(b.aside)
 }
 
-// noteScarcity notes whether the bucket is near to being full. It makes a full bucket forget since when
-// it was scarce.
+// noteScarcity notes whether the bucket is near to being full. It makes a full bucket forget since
+// when it was scarce.
 func (b *tokenBucket) noteScarcity(r *Rule) {
 	switch {
 	case b.scarce == 0:
@@ -188,8 +191,8 @@ func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64, consum
 	return ok || moved
 }
 
-// decide writes the answer to a take. ok says whether the take is allowed, and b is as the take left
-// it.
+// decide writes the answer to a take. ok says whether the take is allowed, and b is as the take
+// left it.
 func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, b.at, b.missing, ok, cost) {
 		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
@@ -199,14 +202,14 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-// undo gives back the e.N events that were consumed at e.At, as far as the bucket has lacked them ever
-// since. Right after e.At, it lacked lacked >= e.N events. If it lacked more than e.N, it lacked a
-// fraction of an event less, which is not known. If the bucket was not near to being full since, undo
-// gives back at least nearFull of the events, or all if they are fewer.
+// undo gives back the e.N events that were consumed at e.At, as far as the bucket has lacked them
+// ever since. Right after e.At, it lacked lacked >= e.N events. If it lacked more than e.N, it
+// lacked a fraction of an event less, which is not known. If the bucket was not near to being full
+// since, undo gives back at least nearFull of the events, or all if they are fewer.
 //
 // If e.At is later than b.at, the clock was set back after the take. Then undo gives nothing back,
-// because it is not known how long the bucket has refilled since. It gives nothing back either while
-// events are promised.
+// because it is not known how long the bucket has refilled since. It gives nothing back either
+// while events are promised.
 func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 	if e.At > b.at || b.promised(r) {
 		return
@@ -219,7 +222,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		part = b.part
 	}
 	before, partBefore := b.missing, b.part
-	switch most := lacked - events; { // of those events, the bucket still lacks most, less part
+	switch most := lacked - events; { // the bucket still lacks this many of them, less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
 	case most > 0:

@@ -37,8 +37,8 @@ func TestTokenBucket(t *testing.T) {
 func TestTokenBucketRefund(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
-		// Taken from a full bucket. Half has refilled since, the rest is refunded, and the bucket is
-		// full.
+		// The bucket was full before the take. Half of the events have refilled since, the rest is
+		// refunded, and the bucket is full.
 		{100 * sec, take, 2, true, 3, 100 * sec, 120 * sec},
 		{110 * sec, refundOf(100 * sec), 2, true, 5, 110 * sec, 110 * sec},
 		// Both events have accrued again, and another take got them, so they are not refunded.
@@ -50,7 +50,8 @@ func TestTokenBucketRefund(t *testing.T) {
 		{306 * sec, take, 2, true, 1, 306 * sec, 340 * sec},
 		{313 * sec, refundOf(300 * sec), 2, true, 3, 313 * sec, 333 * sec},
 		{333 * sec, peek, 5, true, 5, 333 * sec, 333 * sec},
-		// Taken from a bucket that was not full: it would still lack all or some of the events.
+		// The bucket was not full before the take: without the take, it would still lack all or
+		// some of the events.
 		{340 * sec, take, 3, true, 2, 340 * sec, 370 * sec},
 		{340 * sec, take, 2, true, 0, 340 * sec, 390 * sec},
 		{370 * sec, refundSeen(Events{340 * sec, 5}), 2, true, 5, 370 * sec, 370 * sec},
@@ -80,8 +81,8 @@ func TestTokenBucketFractions(t *testing.T) {
 	})
 }
 
-// TestTokenBucketClockSetBack sets the clock back after a denial. A denial writes nothing, so what had
-// accrued before the clock was set back is not known.
+// TestTokenBucketClockSetBack sets the clock back after a denial. A denial writes nothing, so what
+// had accrued before the clock was set back is not known.
 func TestTokenBucketClockSetBack(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
@@ -93,8 +94,8 @@ func TestTokenBucketClockSetBack(t *testing.T) {
 	})
 }
 
-// TestTokenBucketChangedRate changes the rate. The new rate counts from the newest write of the bucket
-// on. The fraction of an event that had accrued by that write stays.
+// TestTokenBucketChangedRate changes the rate. The new rate counts from the newest write of the
+// bucket on. The fraction of an event that had accrued by that write stays.
 func TestTokenBucketChangedRate(t *testing.T) {
 	slow := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 2})
 	fast := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 2})

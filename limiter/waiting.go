@@ -11,11 +11,11 @@ import (
 // bucket lie in the order of its takes, and as far apart as its rate allows. What a bucket lacks is
 // at most its capacity and what accrues in Rule.MaxWait.
 //
-// A bucket does not count apart what was promised and has not begun: only the negative level tells of
-// it. So while the level is negative, nothing but the passing of time may raise it. A refund would let
-// more takes begin at an instant than the limit allows. So would the return of a part, because the
-// promised instants were worked out with the part. Both are lost then. Only the newest promise can be
-// given back, after which the bucket is as it was before.
+// A bucket does not count apart what was promised and has not begun: only the negative level tells
+// of it. So while the level is negative, nothing but the passing of time may raise it. A refund
+// would let more takes begin at an instant than the limit allows. So would the return of a part,
+// because the promised instants were worked out with the part. Both are lost then. Only the newest
+// promise can be given back, after which the bucket is as it was before.
 
 // maxWait is the longest Rule.MaxWait.
 const maxWait = time.Hour
@@ -24,8 +24,9 @@ const maxWait = time.Hour
 type Promiser interface {
 	Store
 
-	// GiveBack gives back the events of a take that was promised a turn and does not use it. It reports
-	// false if they are lost, because the bucket has promised more since, or the turn has come.
+	// GiveBack gives back the events of a take that was promised a turn and does not use it. It
+	// reports false if they are lost, because the bucket has promised more since, or the turn has
+	// come.
 	GiveBack(ctx context.Context, now Instant, take *Take) (back bool, err error)
 }
 
@@ -37,8 +38,8 @@ func (r *Rule) promisable() int64 {
 	return min(mulDivUp(r.MaxWait.Microseconds(), r.refill, r.per), maxConsumed-r.capacity)
 }
 
-// WaitFor returns for how many µs a take may wait if wait is configured. For a bucket, it is at most
-// the time in which most events accrue, so that no more events wait at a time.
+// WaitFor returns for how many µs a take may wait if wait is configured. For a bucket, it is at
+// most the time in which most events accrue, so that no more events wait at a time.
 func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
 	us := wait.Microseconds()
 	if r.Algorithm.Kind.Refills() {
@@ -50,8 +51,8 @@ func (r *Rule) WaitFor(wait time.Duration, most int64) int64 {
 // MostMissing returns the most that a bucket lacks under r. What it lacks beyond that is set aside.
 func (r *Rule) MostMissing() int64 { return r.mostMissing }
 
-// promisableWithin returns how many events a bucket may lack beyond its capacity after a take that may
-// wait for us µs. The bucket has accrued fraction/r.per of the next event.
+// promisableWithin returns how many events a bucket may lack beyond its capacity after a take that
+// may wait for us µs. The bucket has accrued fraction/r.per of the next event.
 func (r *Rule) promisableWithin(us, fraction int64) int64 {
 	events, _ := mulAddDiv(min(us, r.MaxWait.Microseconds()), r.refill, fraction, r.per)
 	return min(events, r.promisable())
@@ -90,16 +91,16 @@ func (b *tokenBucket) turn(r *Rule, cost int64) Instant {
 	return 0
 }
 
-// RetryWaiting makes the retry instant of a denial earlier by wait µs: from then on, a take that may
-// wait that long is promised a turn.
+// RetryWaiting makes the retry instant of a denial earlier by wait µs: from then on, a take that
+// may wait that long is promised a turn.
 func (d *Decision) RetryWaiting(wait int64) {
 	if !d.OK && d.RetryAt != Never {
 		d.RetryAt = max(d.At+1, d.RetryAt-Instant(max(0, wait)))
 	}
 }
 
-// giveBack gives back a promise of cost events for the instant turn if it is the newest, and reports
-// whether it is.
+// giveBack gives back a promise of cost events for the instant turn if it is the newest, and
+// reports whether it is.
 func (b *tokenBucket) giveBack(r *Rule, now, turn Instant, cost int64) bool {
 	b.advance(r, now)
 	n := b.missing - r.capacity
@@ -134,8 +135,8 @@ func (s State) takeWaiting(r *Rule, now Instant, cost, wait int64, consume bool)
 	return d
 }
 
-// GiveBack gives back the cost events that a take was promised for the instant turn. It reports false
-// if they are lost: see [Promiser].
+// GiveBack gives back the cost events that a take was promised for the instant turn. It reports
+// false if they are lost: see [Promiser].
 func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
 	if !r.Algorithm.Kind.Promises() {
 		return false
@@ -158,10 +159,10 @@ func (p *Parts) mostHeld(r *Rule) int64 {
 	return p.Current.Events + p.Previous.Events + events
 }
 
-// turn returns the instant at which a take of cost events has its turn. It returns 0 if that is now. It
-// returns Never if the bucket must not promise a turn, because there is no room for the cost beside
-// what nodes can hold. So when a turn comes, the bucket and its parts together hold no more than the
-// capacity.
+// turn returns the instant at which a take of cost events has its turn. It returns 0 if that is
+// now. It returns Never if the bucket must not promise a turn, because there is no room for the
+// cost beside what nodes can hold. So when a turn comes, the bucket and its parts together hold no
+// more than the capacity.
 func (b *remoteBucket) turn(r *Rule, cost int64) Instant {
 	switch n := b.missing + cost - r.capacity; {
 	case n <= 0:

@@ -17,9 +17,9 @@ func waitingRule(t testing.TB, l Limit, maxWait time.Duration) *Rule {
 	return r
 }
 
-// TestTakeWaiting has 2000 takes arrive at once. The first is admitted, and the next 50 get turns 10 ms
-// apart. The others consume nothing: when the last turn has come, the bucket is empty, and its level is
-// not negative.
+// TestTakeWaiting has 2000 takes arrive at once. The first is admitted, and the next 50 get turns
+// 10 ms apart. The others consume nothing: when the last turn has come, the bucket is empty, and
+// its level is not negative.
 func TestTakeWaiting(t *testing.T) {
 	const ms, begin = 1000, Instant(1_700_000_000_000_000)
 	r := waitingRule(t, Limit{Events: 100, Window: time.Second, Burst: 1}, 500*time.Millisecond)
@@ -81,8 +81,8 @@ func TestGiveBackPromise(t *testing.T) {
 }
 
 // TestWaitingKeepsTheBound plays random takes that wait. Some of them give back their turn. In any
-// span, no more events begin than the burst and what accrues in the span. Turns are in the order of the
-// takes. A denied take would have been denied until its retry instant.
+// span, no more events begin than the burst and what accrues in the span. Turns are in the order of
+// the takes. A denied take would have been denied until its retry instant.
 func TestWaitingKeepsTheBound(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))

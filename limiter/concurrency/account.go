@@ -10,11 +10,11 @@ const (
 	// Lifetime is how long a lease lasts. A crashed node's permits are free after that.
 	Lifetime = 14 * time.Second
 
-	// drift is the part of a Lifetime for which nodes do not use a lease, because clocks may differ by
-	// up to 200 ppm: one part in drift.
+	// A node does not use a lease for the last of drift parts of its Lifetime, because the clocks
+	// of the node and of the lender may each be wrong by 200 ppm.
 	drift = 2500
 
-	// beat is the time between two beats, in which a store attends to all accounts.
+	// beat is the time between two beats, in which a limiter attends to all accounts.
 	beat = time.Second
 
 	// renewEvery is the time after which a lease is renewed, in µs.
@@ -50,11 +50,11 @@ type account struct {
 	asking  bool            // the lender is asked every askEvery for the requests in queue
 
 	deniedUntil limiter.Instant // until then the node repeats a denial
-	breachUntil limiter.Instant // no denial is worth a log line before
+	breachUntil limiter.Instant // before this, no denial is worth a log line
 }
 
-// usable returns how many requests may be in flight at now. In memory, where nothing is leased, that is
-// the limit.
+// usable returns how many requests may be in flight at now. In memory, where nothing is leased,
+// that is the limit.
 func (a *account) usable(now limiter.Instant, leases bool) int64 {
 	switch {
 	case !leases:
@@ -71,23 +71,23 @@ func (a *account) begin() {
 	a.peaks[0] = max(a.peaks[0], a.inFlight)
 }
 
-// end counts the end of a request that took us µs. Its permit is free for the next request, so the node
-// does not repeat an earlier denial.
+// end counts the end of a request that took us µs. Its permit is free for the next request, so the
+// node does not repeat an earlier denial.
 func (a *account) end(us int64) {
 	a.inFlight--
 	a.durations.add(us)
 	a.deniedUntil = 0
 }
 
-// reserve returns how many permits must be free before a node leases more than it needs, if the given
-// number of nodes share them.
+// reserve returns how many permits must be free before a node leases more than it needs, if the
+// given number of nodes share them.
 func (a *account) reserve(nodes int) int64 { return max(a.rule.Limit/4, 4*int64(nodes)) }
 
 // isScarce reports whether permits that the node does not need should be returned at once.
 func (a *account) isScarce(nodes int) bool { return a.rule.Strict || a.free < a.reserve(nodes) }
 
-// spare returns how many permits to keep besides those in use: as many as were in use since the beat
-// before last, and a few more.
+// spare returns how many permits to keep besides those in use: as many as were in use since the
+// beat before last, and a few more.
 func (a *account) spare(nodes int) int64 {
 	recent := max(a.peaks[0], a.peaks[1])
 	if recent == 0 || a.isScarce(nodes) {
@@ -124,8 +124,8 @@ func (a *account) granted(g Grant) {
 	a.until = a.asked + limiter.Instant((Lifetime - Lifetime/drift).Microseconds())
 }
 
-// next returns the request to the lender that is to be sent at once: for the waiters, or to return idle
-// permits that other nodes may need. It returns nil if none is to be sent.
+// next returns the request to the lender that is to be sent at once: for the waiters, or to return
+// idle permits that other nodes may need. It returns nil if none is to be sent.
 func (a *account) next(now limiter.Instant, nodes int) *LeaseRequest {
 	if a.calling || len(a.waiters) == 0 && (a.idle(now) == 0 || !a.isScarce(nodes)) {
 		return nil
@@ -133,8 +133,8 @@ func (a *account) next(now limiter.Instant, nodes int) *LeaseRequest {
 	return a.request(now, a.spare(nodes), nodes)
 }
 
-// beat attends to the account. ask reports whether a request is to be sent to the lender, and spare is
-// how many idle permits that request keeps.
+// beat attends to the account. ask reports whether a request is to be sent to the lender, and spare
+// is how many idle permits that request keeps.
 func (a *account) beat(now limiter.Instant, nodes int) (spare int64, ask bool) {
 	if spare = a.spare(nodes); !a.calling {
 		due := now-a.asked >= renewEvery && (a.inFlight > 0 || a.usable(now, true) > 0)
@@ -144,15 +144,15 @@ func (a *account) beat(now limiter.Instant, nodes int) (spare int64, ask bool) {
 	return spare, ask
 }
 
-// isUnused reports whether the account can be removed. Only how many requests there were lately, and
-// how long they took, would be lost.
+// isUnused reports whether the account can be removed. Only how many requests there were lately,
+// and how long they took, would be lost.
 func (a *account) isUnused(now limiter.Instant) bool {
 	return a.inFlight == 0 && a.usable(now, true) == 0 && !a.calling && len(a.waiters) == 0 && a.queued() == 0 &&
 		!a.asking
 }
 
-// decide writes the decision about a request. source says by what it was decided. Remaining is what is
-// left after the decision as far as the node knows.
+// decide writes the decision about a request. source says by what it was decided. Remaining is what
+// is left after the decision as far as the node knows.
 func (a *account) decide(d *limiter.Decision, now limiter.Instant, ok, leases bool, source limiter.Source) {
 	remaining := a.rule.Limit - a.inFlight
 	if leases {

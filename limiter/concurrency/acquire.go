@@ -19,9 +19,9 @@ type Permit struct {
 // Waited returns how long the request has waited for its turn: see [Limiter.AcquireInTurn].
 func (p *Permit) Waited() time.Duration { return p.waited }
 
-// Acquire decides whether one more request of a key may be in flight, and returns its permit. If the
-// lender does not answer, Acquire returns an error and the decision by Rule.OnOutage. If ctx ends, it
-// returns an error and no decision: then Source.WithoutStore reports false.
+// Acquire decides whether one more request of a key may be in flight, and returns its permit. If
+// the lender does not answer, Acquire returns an error and the decision by Rule.OnOutage. If ctx
+// ends, it returns an error and no decision: then Source.WithoutStore reports false.
 func (s *Limiter) Acquire(ctx context.Context, now time.Time, r *Rule, key []byte) (Permit, limiter.Decision, error) {
 	at, sh := s.options.Clock(now), s.shardOf(key)
 	var d limiter.Decision
@@ -43,8 +43,8 @@ func (s *Limiter) Acquire(ctx context.Context, now time.Time, r *Rule, key []byt
 	return Permit{store: s, shard: sh, account: a, since: at}, d, nil
 }
 
-// known decides about one more request without a call to the lender. The result known is false if the
-// node does not know enough for that.
+// known decides about one more request without a call to the lender. The result known is false if
+// the node does not know enough for that.
 func (s *Limiter) known(a *account, at limiter.Instant) (ok bool, source limiter.Source, known bool) {
 	leases := s.leases()
 	switch {

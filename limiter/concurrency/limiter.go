@@ -26,7 +26,7 @@ type Limiter struct {
 	ended   sync.WaitGroup
 }
 
-// shards is the number of shards of a store.
+// shards is the number of shards of a limiter.
 const shards = 64
 
 // Options configure a [Limiter]. The zero value is a limiter in memory.
@@ -36,12 +36,12 @@ type Options struct {
 	Nodes       func() int    // how many nodes share the limits; default: 1
 	OutageNodes func() int    // how many nodes share the limits in an outage; default: Nodes
 
-	// Clock converts a time that was just read to the instant of a clock that never goes back. Default:
-	// the wall clock.
+	// Clock converts a time that was just read to the instant of a clock that never goes back.
+	// Default: the wall clock.
 	Clock func(time.Time) limiter.Instant
 }
 
-// New returns a store. It starts nothing.
+// New returns a limiter. It starts no goroutine.
 func New(o Options) *Limiter {
 	if o.Timeout <= 0 {
 		o.Timeout = 50 * time.Millisecond

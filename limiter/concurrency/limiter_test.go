@@ -108,8 +108,8 @@ type silentLender struct{ requests chan *LeaseRequest }
 func (l silentLender) Exchange(r *LeaseRequest, _ func(Grant, error)) { l.requests <- r }
 func (silentLender) Refusal([]byte) error                             { return nil }
 
-// TestClientGone has a client leave while its request waits for the lender, and another client wait in
-// vain.
+// TestClientGone has a client leave while its request waits for the lender, and another client wait
+// in vain.
 func TestClientGone(t *testing.T) {
 	l := silentLender{make(chan *LeaseRequest, 1)}
 	s, rule := New(Options{Lender: l, Timeout: 5 * time.Millisecond}), &Rule{ID: 1, Limit: 4, OnOutage: limiter.OutageClosed}
@@ -132,7 +132,7 @@ func TestAllocations(t *testing.T) {
 	s, rule, now, key := New(Options{}), &Rule{ID: 1, Limit: 1}, time.Now(), []byte("key")
 	n := testing.AllocsPerRun(100, func() {
 		p, _, _ := s.Acquire(t.Context(), now, rule, key)
-		_, _, _ = s.Acquire(t.Context(), now, rule, key) // which is denied
+		_, _, _ = s.Acquire(t.Context(), now, rule, key) // this request is denied
 		p.Release(now)
 	})
 	if n > 0 {

@@ -20,8 +20,8 @@ func (s *Limiter) Peek(now time.Time, r *Rule, key []byte) (d limiter.Decision) 
 	return d
 }
 
-// Preview decides as Acquire would decide now, and acquires nothing. Unlike Peek, it asks the lender if
-// this node does not know enough. Remaining does not count the request itself.
+// Preview decides as Acquire would decide now, and acquires nothing. Unlike Peek, it asks the
+// lender if this node does not know enough. Remaining does not count the request itself.
 func (s *Limiter) Preview(ctx context.Context, now time.Time, r *Rule, key []byte) (d limiter.Decision, err error) {
 	at, a := s.options.Clock(now), s.copyOf(r, key)
 	ok, source, known := s.known(&a, at)
@@ -29,7 +29,7 @@ func (s *Limiter) Preview(ctx context.Context, now time.Time, r *Rule, key []byt
 		if a.free, err = s.askFree(ctx, r, key); ctx.Err() != nil {
 			return d, fmt.Errorf("concurrency: %w", ctx.Err())
 		}
-		// The lender knows neither requests beyond the lease nor those that wait.
+		// The lender counts neither requests beyond the lease nor requests that wait.
 		a.free -= max(0, a.inFlight-a.usable(at, true)) + int64(len(a.waiters))
 		ok, source = a.free > 0, limiter.FromStore
 	}
@@ -53,8 +53,8 @@ func (s *Limiter) copyOf(r *Rule, key []byte) account {
 	return a
 }
 
-// askFree asks the lender how many permits of a key are free. It asks in the name of a node that holds
-// and needs no permits, so the lender records nothing.
+// askFree asks the lender how many permits of a key are free. It asks in the name of a node that
+// holds and needs no permits, so the lender records nothing.
 func (s *Limiter) askFree(ctx context.Context, r *Rule, key []byte) (free int64, err error) {
 	if err := s.options.Lender.Refusal(key); err != nil {
 		return 0, err

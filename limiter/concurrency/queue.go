@@ -2,17 +2,18 @@ package concurrency
 
 import "container/list"
 
-// MostQueued is the most requests that wait for their turn on a node. At most half as many wait under
-// one rule. Of one key, at most as many requests wait as may be in flight, or leastQueued if that is
-// more.
+// MostQueued is the most requests that wait for their turn on a node. At most half as many wait
+// under one rule. Of one key, at most as many requests wait as may be in flight, or leastQueued if
+// that is more.
 const MostQueued = 10_000
 
 const leastQueued = 10
 
 // A queue has the requests of a key that wait for their turn: a pure calculator. The oldest request
-// comes first as long as all get their turn. When the queue is more than 80 % full, some requests wait
-// in vain. Then the newest request comes first, because its client will wait the longest from now on.
-// If the oldest still came first, each request would get its turn when it is about to be too late.
+// comes first as long as all get their turn. When the queue is more than 80 % full, some requests
+// wait in vain. Then the newest request comes first, because its client will wait the longest from
+// now on. If the oldest still came first, each request would get its turn when it is about to be
+// too late.
 type queue struct {
 	waiters list.List // of *waiter, the oldest first
 	most    int

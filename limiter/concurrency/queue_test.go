@@ -74,8 +74,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestNobodyOvertakes has requests that do not wait come while another one waits, under the limit and
-// under a raised one.
+// TestNobodyOvertakes has requests that do not wait come while another one waits, under the limit
+// and under a raised one.
 func TestNobodyOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, key := New(Options{}), []byte("key")

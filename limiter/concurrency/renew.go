@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// send sends a request of an account to the lender, and starts the beats if they have not started. The
-// caller holds no lock.
+// send sends a request of an account to the lender, and starts the beats if they have not started.
+// The caller holds no lock.
 func (s *Limiter) send(sh *shard, a *account, r *LeaseRequest) {
 	s.loop.Do(func() { s.ended.Go(s.run) })
 	s.exchange(sh, a, r, func() {})
@@ -46,7 +46,7 @@ func (s *Limiter) answered(sh *shard, a *account, g Grant, err error) {
 	}
 }
 
-// run attends to all accounts until the store is closed.
+// run attends to all accounts until the limiter is closed.
 func (s *Limiter) run() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -66,8 +66,8 @@ type due struct {
 	request *LeaseRequest
 }
 
-// beat attends to all accounts: it renews their leases, returns the permits that they do not need, and
-// removes accounts that are not used.
+// beat attends to all accounts: it renews their leases, returns the permits that they do not need,
+// and removes accounts that are not used.
 func (s *Limiter) beat() {
 	nodes := s.options.Nodes()
 	var all []due
@@ -90,7 +90,7 @@ func (s *Limiter) beat() {
 	}
 }
 
-// closeWithin is how long a store that is closed waits for the lender.
+// closeWithin is how long a limiter that is closed waits for the lender.
 const closeWithin = time.Second
 
 // Close returns the permits that are not in use. The permits of requests that are still in flight

@@ -14,8 +14,8 @@ type Rule struct {
 	OnOutage limiter.OutageMode
 }
 
-// inOutage returns how many requests a node may have in flight while the lender does not answer, if the
-// given number of nodes share the limit.
+// inOutage returns how many requests a node may have in flight while the lender does not answer, if
+// the given number of nodes share the limit.
 func (r *Rule) inOutage(nodes int) int64 {
 	switch r.OnOutage {
 	case limiter.OutageOpen:

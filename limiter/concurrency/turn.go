@@ -9,16 +9,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// askEvery is the time after which a node asks the lender again for requests that wait for their turn:
-// permits become free on other nodes, which tell nobody.
+// askEvery is the time after which a node asks the lender again for requests that wait for their
+// turn: permits become free on other nodes, which tell nobody.
 const askEvery = 50 * time.Millisecond
 
 // AcquireInTurn is like Acquire, but if no permit of the key is free, the request waits for at most
-// wait until one is, behind those that wait already. It is denied at once if too many wait. While the
-// lender does not answer, Rule.OnOutage decides it at once.
+// wait until one is, behind those that wait already. It is denied at once if too many wait. While
+// the lender does not answer, Rule.OnOutage decides it at once.
 //
-// In a fleet, each node has a queue of its own. A permit that is released on a node goes to the queue
-// of that node.
+// In a fleet, each node has a queue of its own. A permit that is released on a node goes to the
+// queue of that node.
 func (s *Limiter) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key []byte, wait time.Duration) (
 	Permit, limiter.Decision, error,
 ) {
@@ -55,7 +55,8 @@ func (s *Limiter) AcquireInTurn(ctx context.Context, now time.Time, r *Rule, key
 	return p, d, err
 }
 
-// awaitTurn waits until w is decided. After wait it denies w, and when ctx ends it sets the error of w.
+// awaitTurn waits until w is decided. After wait it denies w, and when ctx ends it sets the error
+// of w.
 func (s *Limiter) awaitTurn(ctx context.Context, sh *shard, a *account, w *waiter, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -140,7 +141,8 @@ func (s *Limiter) admitQueueLocked(a *account, now limiter.Instant) {
 	}
 }
 
-// failQueueLocked decides all queued requests by Rule.OnOutage, because the lender has failed with err.
+// failQueueLocked decides all queued requests by Rule.OnOutage, because the lender has failed with
+// err.
 func (s *Limiter) failQueueLocked(a *account, now limiter.Instant, err error) {
 	for a.queued() > 0 {
 		w := a.queue.pop()
@@ -150,8 +152,8 @@ func (s *Limiter) failQueueLocked(a *account, now limiter.Instant, err error) {
 	}
 }
 
-// askForQueue asks the lender for permits for the queued requests, every askEvery until no request is
-// queued.
+// askForQueue asks the lender for permits for the queued requests, every askEvery until no request
+// is queued.
 func (s *Limiter) askForQueue(sh *shard, a *account) {
 	select {
 	case <-s.closing:

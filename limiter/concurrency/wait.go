@@ -24,8 +24,8 @@ type waiter struct {
 	rule  *atomic.Int64 // how many requests of its rule wait for their turn
 }
 
-// wait has a request wait for the lender, for at most Options.Timeout. The caller holds the lock of the
-// shard, and wait releases it.
+// wait has a request wait for the lender, for at most Options.Timeout. The caller holds the lock of
+// the shard, and wait releases it.
 func (s *Limiter) wait(ctx context.Context, sh *shard, a *account, at limiter.Instant) (Permit, limiter.Decision, error) {
 	w := &waiter{done: make(chan struct{})}
 	if err := s.options.Lender.Refusal([]byte(a.key)); err != nil {
@@ -48,7 +48,7 @@ func (s *Limiter) wait(ctx context.Context, sh *shard, a *account, at limiter.In
 	case <-ctx.Done():
 	}
 	sh.Lock()
-	if i := slices.Index(a.waiters, w); i >= 0 { // else the request is decided
+	if i := slices.Index(a.waiters, w); i >= 0 { // otherwise the request is decided
 		a.waiters = slices.Delete(a.waiters, i, i+1)
 		if err := ctx.Err(); err != nil {
 			w.err = fmt.Errorf("concurrency: %w", err)
@@ -115,7 +115,8 @@ func (s *Limiter) decideInOutage(a *account, w *waiter, now limiter.Instant, err
 	a.decide(&w.decision, now, ok, true, source)
 }
 
-// inOutage says whether Rule.OnOutage admits one more request, because the lender has failed with err.
+// inOutage says whether Rule.OnOutage admits one more request, because the lender has failed with
+// err.
 func (s *Limiter) inOutage(a *account, err error) (ok bool, source limiter.Source) {
 	source = limiter.FromOutage
 	if errors.Is(err, limiter.ErrLate) {

@@ -6,13 +6,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A key is busy if many takes come for it within its horizon. A node asks the store for all that the takes of
-// a busy key spend within the horizon. So near the limit, too, a request serves many of them. Once the store
-// has nothing left, the node denies takes by itself, and asks in the background for what has come back.
-// Without that, each event that comes back would cost a request, as a busy key spends it at once.
+// A key is busy if many takes come for it within its horizon. For a busy key, a node asks the store
+// for all events that takes spend within the horizon. So one request serves many takes even near
+// the limit. Once the store has no events left, the node denies takes by itself, and asks in the
+// background for events that have come back. Otherwise each event that comes back would cost a
+// request, because a busy key spends it at once.
 const (
-	// The horizon is the time in which horizonTakes takes come, between these bounds in µs, and at most one
-	// in horizonParts of the window, because other nodes miss what a node holds.
+	// The horizon is the time in which horizonTakes takes come. It is at least shortestHorizon and
+	// at most longestHorizon, in µs. But it is never longer than the window divided by
+	// horizonParts, because other nodes miss the events that a node holds.
 	horizonTakes                    = 128
 	shortestHorizon, longestHorizon = 20_000, 100_000
 	horizonParts                    = 600
@@ -20,13 +22,13 @@ const (
 	// A key is busy if at least busyTakes takes come within the horizon.
 	busyTakes = 8
 
-	// A denial is remembered for denialHorizons horizons if the denial before it has only just ended. So a
-	// key that was denied by chance is not denied for long.
+	// A denial is remembered for at least denialHorizons horizons if the denial before it ended
+	// less than one horizon ago. So a key that was denied by chance is not denied for long.
 	denialHorizons = 3
 )
 
-// horizon returns the horizon in µs, and how many events takes of this cost probably spend within it. Both
-// are 0 if the key is not busy.
+// horizon returns the horizon in µs, and the number of events that takes of this cost will probably
+// spend within it. Both are 0 if the key is not busy, or if r has no leases.
 func (a account) horizon(r *limiter.Rule, now instant, cost int64) (us, events int64) {
 	rate := float64(a.recent) * math.Exp(-float64(a.sinceRequest(now))/recentHorizon) / recentHorizon
 	span := max(shortestHorizon, min(longestHorizon, float64(horizonTakes*cost)/rate))
@@ -37,8 +39,8 @@ func (a account) horizon(r *limiter.Rule, now instant, cost int64) (us, events i
 	return int64(span), events
 }
 
-// wantBusy has l want what takes spend within the horizon, if the usual part of what is left is less. A log
-// leases nothing near its limit, because its leased events count for longer.
+// wantBusy has l want the events that takes spend within the horizon, if the store would grant
+// fewer otherwise. It changes nothing for a log, whose leased events count for longer than others.
 func (a account) wantBusy(r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
 	if r.Algorithm.Kind == limiter.SlidingWindowLog {
 		return
@@ -50,16 +52,17 @@ func (a account) wantBusy(r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 	}
 }
 
-// noteRepeated adds a take of cost events, which the remembered denial denies, to the recent demand. The next
-// request will weigh all of the recent demand by e^-x, for x the age of the newest request in horizons of the
-// recent demand. So the take is added with the weight e^x, here up to the third power of x.
+// noteRepeated adds a take of cost events, which the remembered denial denies, to the recent
+// demand. The next request will multiply the recent demand by e^-x, where x is the time since the
+// newest request divided by recentHorizon. So noteRepeated multiplies the cost by e^x, up to the
+// third power of x.
 func (a account) noteRepeated(now instant, cost int64) {
-	x := float32(a.sinceRequest(now)) / recentHorizon // 1 at most, as long as a denial is remembered
+	x := float32(a.sinceRequest(now)) / recentHorizon // about 1 at most: a denial lasts 2 s at most
 	a.recent += float32(cost) * (1 + x*(1+x/2*(1+x/3)))
 }
 
-// denialLasts returns for how many µs the account is to remember a denial at least. until is the instant
-// until which it remembered the denial before.
+// denialLasts returns for how many µs at least the account is to remember a denial. until is the
+// instant until which it remembered the previous denial.
 func (a account) denialLasts(r *limiter.Rule, now, until instant, cost int64) int64 {
 	if us, _ := a.horizon(r, now, cost); now < until.plus(us) {
 		return denialHorizons * us
@@ -67,14 +70,14 @@ func (a account) denialLasts(r *limiter.Rule, now, until instant, cost int64) in
 	return 0
 }
 
-// exhausted reports whether a denial is remembered, and the store had nothing left by its newest
-// reply. Until shouldRenewDenial, there is nothing to ask for.
+// exhausted reports whether a denial is remembered and the store had no events left by its newest
+// reply. The account then asks for nothing until shouldRenewDenial is true.
 func (a account) exhausted(r *limiter.Rule, now instant) bool {
 	return a.denied && now < a.rememberUntil && a.used >= r.Capacity()
 }
 
-// shouldRenewDenial reports whether a request should be sent in the background, as the key is busy
-// and the remembered denial soon ends.
+// shouldRenewDenial reports whether a request should be sent in the background, because the key is
+// busy and the remembered denial ends soon.
 func (a account) shouldRenewDenial(r *limiter.Rule, now instant) bool {
 	if now < a.rememberUntil.plus(-longestHorizon) {
 		return false

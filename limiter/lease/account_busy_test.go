@@ -7,15 +7,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestSoon looks ahead for as long as 128 takes need, for at least 20 ms and at most 100 ms or a
-// 600th of the window, if 8 takes come in it.
+// TestSoon checks the horizon. It is as long as 128 takes need, but at least 20 ms, and at most 100
+// ms and a 600th of the window. It is 0 if fewer than 8 takes come within it.
 func TestSoon(t *testing.T) {
 	const now = instant(testStart)
 	for _, test := range []struct {
 		name       string
 		window     time.Duration
 		strict     bool
-		rate, cost int64 // events per second of recent demand, and of each take
+		rate, cost int64 // events per second of the recent demand; events of each take
 		us, events int64
 	}{
 		{"few takes", time.Minute, false, 79, 1, 0, 0},
@@ -43,7 +43,8 @@ func TestSoon(t *testing.T) {
 	}
 }
 
-// TestSoonForgets has recent demand count for less the older it is, repeated denials too.
+// TestSoonForgets checks that recent demand counts for less the older it is, and that repeated
+// denials do too.
 func TestSoonForgets(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 1_000_000, Window: time.Minute})
 	a, now := newAccount(), instant(testStart)
@@ -57,14 +58,14 @@ func TestSoonForgets(t *testing.T) {
 			t.Errorf("events within the horizon, %d µs after takes of 200 = %d, want %d", test.at-now, events, test.events)
 		}
 	}
-	a.noteRepeated(later, 200) // beside the 74 that are left
+	a.noteRepeated(later, 200) // 74 of the first 200 are left
 	if _, events := a.horizon(r, later, 1); events != 13 {
 		t.Errorf("events within the horizon, after 200 more = %d, want 13", events)
 	}
 }
 
-// hotAccount returns an account with a demand of 6400 events per second, of which soon are 128,
-// when the store has left events of its limit left.
+// hotAccount returns an account with a demand of 6400 events per second, 128 of them within the
+// horizon. The store has left events of its limit left.
 func hotAccount(r *limiter.Rule, now instant, left int64) account {
 	a := newAccount()
 	a.request(r, now, 1, 0, new(limiter.LeaseRequest))
@@ -72,8 +73,8 @@ func hotAccount(r *limiter.Rule, now instant, left int64) account {
 	return a
 }
 
-// TestWantBusy wants what takes spend within the horizon where the usual part of what is left is less, and all
-// that is left may be granted for it.
+// TestWantBusy checks that a request wants what takes spend within the horizon, if the usual part
+// of what is left is less. All that is left may be granted for such a request.
 func TestWantBusy(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -82,7 +83,7 @@ func TestWantBusy(t *testing.T) {
 		busy      bool
 	}{
 		{"bucket that is nearly full", bucket, 90_000, false},
-		{"bucket that is not", bucket, 70_000, true}, // else it would want 8 events at once
+		{"bucket that is not", bucket, 70_000, true}, // otherwise the request wants 8 events
 		{"bucket, near the limit", bucket, 100, true},
 		{"window, far from the limit", fixed, 90_000, false},
 		{"window, near the limit", fixed, 100, true},
@@ -100,7 +101,7 @@ func TestWantBusy(t *testing.T) {
 }
 
 // TestDenialIsRenewed has the store deny twice in a row. The second denial is remembered for three
-// times soon. Until the last third of that, nothing is requested in the background.
+// horizons. Until the last of these, nothing is requested in the background.
 func TestDenialIsRenewed(t *testing.T) {
 	r, now := mustRule(t, sliding(1), limiter.Limit{Events: 100_000, Window: time.Minute}), instant(testStart)
 	a := hotAccount(r, now, 0)
@@ -134,8 +135,8 @@ func TestDenialIsRenewed(t *testing.T) {
 	}
 }
 
-// TestBreachOfDenialInBackground has the store deny when no take waits. The first take that meets
-// the denial is the breach.
+// TestBreachOfDenialInBackground has the store deny when no take waits. The first take that the
+// node then denies is the breach.
 func TestBreachOfDenialInBackground(t *testing.T) {
 	r, now := mustRule(t, fixed, limiter.Limit{Events: 100_000, Window: time.Minute}), instant(testStart)
 	a, at := hotAccount(r, now, 0), limiter.Instant(now)

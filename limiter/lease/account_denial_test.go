@@ -35,8 +35,8 @@ func TestStrictDenialIsExact(t *testing.T) {
 	const sent, now, at = 1000 * sec, 1000*sec + 20*ms, 6000 * sec
 	for _, test := range []struct {
 		algorithm  limiter.Algorithm
-		wait, more limiter.Instant // of a take of one, and of two
-		until      instant         // remembered
+		wait, more limiter.Instant // how long takes of one and of two events wait
+		until      instant         // until when the denial is remembered
 	}{
 		{bucket, 500 * ms, 500*ms + sec, sent + 500*ms},
 		{fixed, 40 * sec, 40 * sec, now + sec},
@@ -114,7 +114,8 @@ func TestBreachOncePerLongWindow(t *testing.T) {
 	}
 }
 
-// TestLastDenial returns the retry instant of the newest denial to takes that it applies to.
+// TestLastDenial checks that lastDenial returns the retry instant of the newest denial for the
+// takes to which the denial applies.
 func TestLastDenial(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute})
@@ -137,8 +138,8 @@ func TestLastDenial(t *testing.T) {
 	}
 }
 
-// TestHugeDenialIsNotRemembered denies a cost that the account has no room to remember. The store
-// decides each such take.
+// TestHugeDenialIsNotRemembered denies a cost that is too large for an account to remember. The
+// store decides each such take.
 func TestHugeDenialIsNotRemembered(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
@@ -151,7 +152,7 @@ func TestHugeDenialIsNotRemembered(t *testing.T) {
 	}
 }
 
-// TestDenialWithReturnsPending remembers a denial, except when this node still had events to
+// TestDenialWithReturnsPending checks that a denial is remembered, unless this node had events to
 // return.
 func TestDenialWithReturnsPending(t *testing.T) {
 	const now = 1000 * sec
@@ -167,9 +168,9 @@ func TestDenialWithReturnsPending(t *testing.T) {
 	}
 }
 
-// TestJitterDelaysOnlyTheQuestion tells clients the store's retry instant, whatever the jitter. Once
-// that has passed, it tells them the instant at which the store is asked again, and never an
-// instant that has passed.
+// TestJitterDelaysOnlyTheQuestion tells clients the store's retry instant, whatever the jitter.
+// Once that has passed, it tells them the instant from which takes ask the store again. It never
+// tells them an instant that has passed.
 func TestJitterDelaysOnlyTheQuestion(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})

@@ -13,7 +13,7 @@ const (
 	sec = 1_000_000
 )
 
-// testStart is when tests begin whose instant does not matter, by any clock.
+// testStart is the instant, by any clock, at which tests begin if it does not matter.
 const testStart = 1_800_000_000 * sec
 
 var (
@@ -36,20 +36,20 @@ func mustRule(t testing.TB, a limiter.Algorithm, l limiter.Limit) *limiter.Rule 
 	return r
 }
 
-// newAccount returns an account that knows nothing.
+// newAccount returns an account without a reply of the store.
 func newAccount() account { return account{new(hot), new(cold)} }
 
 const day = 24 * 3600 * sec
 
-// These windows and times without use do not fit into 32 bits of milliseconds, which hold 24.8 days
-// with a sign and 49.7 without.
+// These windows and times without use are too long for 32 bits of milliseconds: 24.8 days with a
+// sign, and 49.7 without.
 var (
 	longWindows = []time.Duration{30 * 24 * time.Hour, 365 * 24 * time.Hour, limiter.MaxWindow}
 	longTimes   = []int64{1, 24, 25, 26, 40, 49, 50, 51, 75, 100, 365, 2000, 3649} // days
 )
 
-// accountAfter returns an account at now. At the instant at by its clock, the store has served
-// it a take of cost events and granted it a lease.
+// accountAfter returns an account at now, after a reply: at the instant at by its clock, the store
+// has served a take of cost events and granted a lease.
 func accountAfter(r *limiter.Rule, now instant, at limiter.Instant, cost, granted int64) account {
 	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.request(r, now, cost, 0, l)

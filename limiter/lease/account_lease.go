@@ -7,21 +7,24 @@ import (
 )
 
 // A leaseKind is how accounts lease events under a rule: as leases of a window, which are debited
-// events, or as a part of a bucket, which also accrues. Its values have no state: an account has
-// the leases.
+// events, or as a part of a bucket, which also accrues events. Its values have no state: an account
+// has the leases.
 type leaseKind interface {
-	// fill has l return what has expired. If takes wait, l returns all leases and wants others. So
-	// no take is denied for what its own node holds.
+	// fill has l return the expired leases. If takes wait, l returns all leases and wants new ones.
+	// So no take is denied because of events that its own node holds.
 	fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 
-	// refill has l want leases, and return all but what takes may spend until the reply. fill has
-	// filled in l before, and no take waits for it. idle says that no take comes.
+	// refill has l want leases, and return all events but those that takes may spend until the
+	// reply. It is called after fill, if no take waits for l. idle means that no take comes any
+	// more: then a part is returned as a whole, and no other is wanted.
 	refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest)
 
-	// add adds the lease in the reply l to a request that was sent at sent, under the name granted.
+	// add adds the lease that the reply l grants. The request was sent at sent. granted is the name
+	// of the lease in returns.
 	add(a account, r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant)
 
-	// isLow reports whether a request should be sent before takes have to wait.
+	// isLow reports whether the leases are so low that a request should be sent now, before takes
+	// have to wait.
 	isLow(h *hot, r *limiter.Rule, now instant, roundTrip int64) bool
 
 	// shouldRenew, nextReturn and dropPassed are the methods of an account with these names.
@@ -29,16 +32,17 @@ type leaseKind interface {
 	nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant)
 	dropPassed(h *hot, r *limiter.Rule, now instant) (events int64)
 
-	// holds finds the lease that events may go back to. They were spent of the lease that was at
-	// the index before. ok says that the account still holds it.
+	// holds returns the index of the lease that the events e go back to. before was its index when
+	// e was spent. holds reports false if the account does not hold this lease any more, or must
+	// not take events back to it.
 	holds(a account, now instant, before int, e limiter.Events) (lease int, ok bool)
 
-	// returnedAsSpent reports whether a return tells the store what was spent of the lease. Then
-	// the store has to cancel what is undone after that.
+	// returnedAsSpent reports whether a return tells the store how many events of the lease were
+	// spent. If it does, the store has to cancel the events of a take that is undone later.
 	returnedAsSpent() bool
 
-	// outlive deals with the leases of a count that is no more. Either it was reset, or another
-	// incarnation of the store has replied, which does not know of them.
+	// outlive deals with the leases of a count that is lost: the count was reset, or another
+	// incarnation of the store has replied, which does not know of the leases.
 	outlive(h *hot, reset bool)
 }
 
@@ -50,21 +54,22 @@ func kindOf(r *limiter.Rule) leaseKind {
 	return windowLeases{}
 }
 
-// shouldRenew reports whether a request should be sent in the background: the lease has expired, or
-// a part soon ends, and takes spend it; or no take comes for a part.
+// shouldRenew reports whether a request should be sent in the background: to renew a lease in use
+// that has expired, to renew a part in use that ends soon, or to return a part for which no take
+// comes.
 func (a account) shouldRenew(r *limiter.Rule, now instant) bool {
 	return !a.requesting && kindOf(r).shouldRenew(a, r, now)
 }
 
-// nextReturn reports whether leases have expired whose events should go back. next is when to look after
-// the other leases, or 0 if there are none.
+// nextReturn reports whether there are expired leases whose events should be returned. next is when
+// to look after the other leases, or 0 if there are none.
 func (a account) nextReturn(r *limiter.Rule, now instant) (expired bool, next instant) {
 	expired, next = kindOf(r).nextReturn(a, r, now)
 	return expired && !a.requesting, next
 }
 
-// dropPassed drops leases that are of no use to anybody any more, and returns how many events they
-// held.
+// dropPassed drops the leases that the store would not take back any more, and returns how many
+// events they held.
 func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 	return kindOf(r).dropPassed(h, r, now)
 }
@@ -72,8 +77,8 @@ func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 // retire makes all leases expire now.
 func (h *hot) retire() { h.expires = [2]uint16{} }
 
-// spend spends cost events of the leases, the older first, or none when they do not hold as many. It
-// returns how many may be spent after that.
+// spend spends cost events of the leases, first those of the older one. It spends none and reports
+// false if the leases do not hold so many. left is how many events may be spent after that.
 func (h *hot) spend(r *limiter.Rule, now instant, cost int64) (left int64, spent bool) {
 	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
 	if older+newer < cost {
@@ -85,8 +90,8 @@ func (h *hot) spend(r *limiter.Rule, now instant, cost int64) (left int64, spent
 	return older + newer - cost, true
 }
 
-// held returns the events of the leases, expired ones included, and at least one for a part that
-// accrues.
+// held returns how many events the leases hold, expired leases included. It returns at least 1 if a
+// part accrues events.
 func (h *hot) held() int64 {
 	n := max(0, int64(h.remaining[0])) + max(0, int64(h.remaining[1]))
 	if h.share > 0 {
@@ -95,12 +100,12 @@ func (h *hot) held() int64 {
 	return n
 }
 
-// leased returns the events that may be spent.
+// leased returns how many events may be spent.
 func (h *hot) leased(r *limiter.Rule, now instant) int64 {
 	return h.usable(r, 0, now) + h.usable(r, 1, now)
 }
 
-// usable returns the events of a lease that may be spent.
+// usable returns how many events of a lease may be spent.
 func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
 	n := int64(h.remaining[lease])
 	if lease == 1 && h.share > 0 {
@@ -112,12 +117,13 @@ func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
 	return 0
 }
 
-// usableFor returns for how many µs a lease may still be spent.
+// usableFor returns for how many µs the events of a lease may still be spent.
 func (h *hot) usableFor(lease int, now instant) int64 {
 	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
 }
 
-// newest returns how many events are left of the lease that expires last, and how long it lasts.
+// newest returns how many events are left of the lease that expires last, and for how many µs it
+// lasts. Both are 0 if no lease has events to spend.
 func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
 	for i := range h.remaining {
 		if n := h.usable(r, i, now); n > 0 {
@@ -129,13 +135,13 @@ func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
 
 // spent is what a take has spent of leases.
 type spent struct {
-	leases      [2]limiter.Events // by the instant at which the store granted them
+	leases      [2]limiter.Events // each with the instant of its grant
 	incarnation uint64            // of that store
 	at          limiter.Instant   // by the clock of that store, or a little more
 }
 
-// spentSince returns what was spent at now of the leases, which held what before says. There must
-// have been no request in between.
+// spentSince returns what was spent at now of the leases. before is what remaining was before that.
+// No request may have been sent in between.
 func (a account) spentSince(before [2]int32, now instant) (s spent) {
 	s.incarnation, s.at = uint64(a.incarnation), a.storeTime(now)
 	for i := range before {
@@ -144,10 +150,10 @@ func (a account) spentSince(before [2]int32, now instant) (s spent) {
 	return s
 }
 
-// takeBack undoes a take that has spent s. Events go back to their lease while the account holds
-// it. The store is to hear of the others, which are returned or canceled. It cancels them as of the
-// instant at, or if that is 0, as of its newest reply. lost are events that another incarnation of
-// the store has granted: it cannot take them back.
+// takeBack undoes a take that has spent s. Events go back to their lease if the account still holds
+// it. The store is to take back or to cancel the other events: these are the returns. It cancels
+// them as of the instant at, or as of its newest reply if at is 0. lost is the number of events
+// that another incarnation of the store has granted, so that the present one cannot take them back.
 func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Instant) (returns pendingReturns, lost int64) {
 	if at == 0 {
 		at = a.seenAt

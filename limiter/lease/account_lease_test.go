@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestTakeBack undoes a take of three events. They return to their lease. If the account no
-// longer holds that lease, they return to the store or are lost.
+// TestTakeBack undoes a take of three events. The events go back to their lease. If the account no
+// longer holds that lease, they are returned to the store or lost.
 func TestTakeBack(t *testing.T) {
 	const now, at, next = 1000 * sec, 6000 * sec, 6002 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
@@ -21,7 +21,7 @@ func TestTakeBack(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		meantime func(a account)
-		left     [2]int32 // afterwards
+		left     [2]int32 // what the leases hold afterwards
 		returns  int64
 		lost     int64
 	}{
@@ -70,9 +70,9 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
-// TestTakeBackHoldsTwoLeases undoes a take from two leases while a third one is requested. The
-// events of the first lease, which is spent, return to the store, so that the account never holds
-// three.
+// TestTakeBackHoldsTwoLeases undoes a take from two leases while a third lease is requested. The
+// events of the first lease, which is spent, are returned to the store, so that the account never
+// holds three leases.
 func TestTakeBackHoldsTwoLeases(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
@@ -98,12 +98,12 @@ func TestTakeBackHoldsTwoLeases(t *testing.T) {
 	}
 }
 
-// ret returns what is left of a window's lease.
+// ret returns the return of n events of a window's lease.
 func ret(at limiter.Instant, n int64) limiter.Return {
 	return limiter.Return{Events: limiter.Events{At: at, N: n}}
 }
 
-// TestAddReturn adds returns to a request, which has room for two leases.
+// TestAddReturn adds returns to a request, which has room for those of two leases.
 func TestAddReturn(t *testing.T) {
 	var l limiter.LeaseRequest
 	for _, step := range []struct {
@@ -141,8 +141,9 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// TestLeaseOfOldPrimaryIsNotReturned has a reply come from another incarnation of the store. The
-// lease may still be spent. When it expires, it has no name under which that would take it back.
+// TestLeaseOfOldPrimaryIsNotReturned has another incarnation of the store reply. The lease may
+// still be spent. When it expires, the account does not know a name under which that incarnation
+// would take it back.
 func TestLeaseOfOldPrimaryIsNotReturned(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Minute})
@@ -166,9 +167,9 @@ func TestLeaseOfOldPrimaryIsNotReturned(t *testing.T) {
 	}
 }
 
-// TestLeaseEndsByTheStoresClock has the clock of a node be 400 ppm slower than the store's, as both
-// may be wrong by 200: when a window is over, the node spends nothing more of its leases, although
-// it measures less time.
+// TestLeaseEndsByTheStoresClock has the clock of a node be 400 ppm slower than the store's, because
+// each clock may be wrong by 200 ppm. When a window is over, the node spends nothing more of its
+// leases, although it measures less time.
 func TestLeaseEndsByTheStoresClock(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec // the lease ends 5 s later
 	for _, algorithm := range []limiter.Algorithm{fixed, sliding(1), sliding(5)} {

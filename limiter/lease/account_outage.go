@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// takeInOutage decides a take that the store could not decide, by Rule.OnOutage. nodes is how many
-// nodes share the limit. What only the store can admit can be tried again at retry.
+// takeInOutage decides by Rule.OnOutage a take that the store could not decide. nodes is how many
+// nodes share the limit. retry is the retry instant of a take that only the store can admit.
 func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes int, retry instant, d *limiter.Decision) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
@@ -34,13 +34,13 @@ func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes in
 		d.Remaining = min(max(0, left), d.Limit)
 	}
 	d.RetryAt = retryAt.forCaller()
-	d.ResetAt = d.RetryAt // of an unknown count, it is not known
+	d.ResetAt = d.RetryAt // the count is not known, and so its reset is not
 	d.Breach = !d.OK && a.breaches(r, now)
 }
 
-// leftOf returns how many events the local bucket has. At the beginning of an outage, they are no
-// more than are known to be left. A reply of the store ends the outage and does not fill the
-// bucket: the next reply may be late again.
+// leftOf returns how many events the local bucket has left. When an outage begins, the bucket has
+// at most what remained by the newest reply. A reply of the store ends the outage and does not fill
+// the bucket, because the next reply may be late again.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant) int64 {
 	if events, took := bucket.Accrue(a.sinceLocal(now)); a.localAt == 0 || events >= bucket.Capacity-a.local {
 		a.local, a.localAt = bucket.Capacity, now
@@ -64,16 +64,16 @@ func (c *cold) localLacks(bucket limiter.LocalBucket, now instant) bool {
 	return c.localAt != 0 && c.local < bucket.Capacity-accrued
 }
 
-// undoInOutage undoes a take that takeInOutage has admitted. After a reply that has ended the
-// outage, the local bucket does not get it back.
+// undoInOutage undoes a take that takeInOutage has admitted. If a reply has ended the outage since,
+// the local bucket does not get the events back.
 func (a account) undoInOutage(cost int64) {
 	if a.inOutage {
 		a.local += cost
 	}
 }
 
-// atLocalLimit reports whether the local bucket of the account is empty, and was used lately: a
-// new account of the key would have a full one.
+// atLocalLimit reports whether the local bucket of the account is empty, and the account was used
+// lately. Such an account is not evicted: a new account of the key would have a full bucket.
 func (a account) atLocalLimit(now instant) bool {
 	return a.inOutage && a.local < 1 && now.since(a.idleSince(now)) < idleFor
 }
@@ -90,10 +90,11 @@ func (a account) chargeInOutage(r *limiter.Rule, now instant, cost int64, nodes 
 	a.local = a.leftOf(r.InOutage(nodes), r, now) - cost
 }
 
-// addDebt notes that cost events were admitted at now which the store has not debited, and will not
-// debit by a request under way. The next request settles the whole debt, as far as there are events
-// left: else the key could use them again. A debt is told once, and dropped if it is not known what
-// the store did. It is one limit at most, and addDebt drops the rest.
+// addDebt adds cost events to the debt. They were admitted at now, and no request under way carries
+// them. The next request settles the whole debt, as far as the store has events left: otherwise the
+// key could use these events again. A debt is sent once. If its outcome is unknown, it is dropped.
+// The debt is one limit at most. addDebt drops the rest, and returns how many events it has
+// dropped.
 func (a account) addDebt(r *limiter.Rule, now instant, cost int64) (dropped int64) {
 	if dropped = a.dropPassedDebt(r, now); a.debt == 0 {
 		a.debtAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
@@ -104,8 +105,9 @@ func (a account) addDebt(r *limiter.Rule, now instant, cost int64) (dropped int6
 	return dropped
 }
 
-// dropPassedDebt drops the debt of a window that has passed, or that a bucket has got back since,
-// but not while a request may settle it. It returns how many events it drops.
+// dropPassedDebt drops the debt that counts no longer, because its window has passed or the bucket
+// has accrued as many events since. It drops nothing while a request is under way, which may settle
+// the debt. It returns how many events it has dropped.
 func (a account) dropPassedDebt(r *limiter.Rule, now instant) (dropped int64) {
 	if a.debt == 0 || a.requesting {
 		return 0
@@ -124,9 +126,9 @@ func (a account) debtAge(now instant) int64 {
 
 // passedDebt returns how many events of the debt have left the window since.
 //
-// The account knows their number, and when the first and the newest were admitted. It takes those
-// between as evenly spread, unless a fixed window has passed. So the debt of a key in steady use is
-// what it used in the last window.
+// The account knows the number of these events, and when the first and the newest were admitted. It
+// assumes that the others were evenly spread between the two. In a fixed window, all events leave
+// together. So the debt of a key in steady use is what the key used in the last window.
 func (a account) passedDebt(r *limiter.Rule, now instant) int64 {
 	age, window := a.debtAge(now), r.FillTime().Microseconds()
 	passed := age - window
@@ -144,12 +146,12 @@ func (a account) passedDebt(r *limiter.Rule, now instant) int64 {
 	return 0
 }
 
-// debtSteps is in how many steps the debt of a window is dropped. With more, it would matter that
-// debtAfter is rounded to ms.
+// debtSteps is the number of steps in which the debt of a window is dropped. With more steps, the
+// rounding of debtAfter to ms would matter.
 const debtSteps = 64
 
-// reduceDebt notes that events of the debt are settled or dropped. It returns how many there were
-// still.
+// reduceDebt takes events that are settled or dropped off the debt. It returns how many of them the
+// debt still had.
 func (h *hot) reduceDebt(events int64) (were int64) {
 	were = min(events, int64(h.debt))
 	h.debt -= uint32(were)

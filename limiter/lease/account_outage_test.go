@@ -18,8 +18,8 @@ func outageRule(t *testing.T, a limiter.Algorithm, l limiter.Limit, mode limiter
 	return r
 }
 
-// TestTakeInOutageLocally takes from the local bucket of one of two nodes, which has 30 events and
-// gets one in 2 seconds, unless less was known to be left.
+// TestTakeInOutageLocally takes from the local bucket of one of two nodes. The bucket has 30
+// events, or what was known to be left if that is less, and gets one event in 2 seconds.
 func TestTakeInOutageLocally(t *testing.T) {
 	const now, at, probe = 1000 * sec, 6000 * sec, sec
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
@@ -66,9 +66,9 @@ func TestTakeInOutageLocally(t *testing.T) {
 	}
 }
 
-// TestReplyFillsNoLocalBucket has replies come between takes from the local bucket, as they do when
-// they are late. The node has used its share of 30 events, which the replies may know nothing of,
-// and gets it back as fast as without them: one in two seconds.
+// TestReplyFillsNoLocalBucket has late replies come between takes from the local bucket. The node
+// has used its share of 30 events, and the replies may not count them. The node gets its events
+// back as fast as without these replies: one in two seconds.
 func TestReplyFillsNoLocalBucket(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
@@ -102,7 +102,8 @@ func TestReplyFillsNoLocalBucket(t *testing.T) {
 	}
 }
 
-// TestTakeInOutageOpenAndClosed takes where everything is admitted, and where nothing is.
+// TestTakeInOutageOpenAndClosed takes under an outage mode that admits everything, and under one
+// that admits nothing.
 func TestTakeInOutageOpenAndClosed(t *testing.T) {
 	const now = 1000 * sec
 	for _, mode := range []limiter.OutageMode{limiter.OutageOpen, limiter.OutageClosed} {
@@ -156,7 +157,7 @@ func TestLocalBucketNeverGains(t *testing.T) {
 	}
 }
 
-// TestBreachInOutage is denied by a local bucket for two and a half windows. The first denial of
+// TestBreachInOutage has a local bucket deny takes for two and a half windows. The first denial of
 // each window is the breach.
 func TestBreachInOutage(t *testing.T) {
 	const now = 1000 * sec
@@ -196,20 +197,20 @@ func TestLocalBucketSurvivesLimits(t *testing.T) {
 	}
 }
 
-// TestIdleInOutage keeps an account until its local bucket is full, although nothing else uses it.
+// TestIdleInOutage checks that an unused account stays until its local bucket is full.
 func TestIdleInOutage(t *testing.T) {
 	const now = 1000 * sec
 	r := outageRule(t, fixed, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
 	a := newAccount()
 	var d limiter.Decision
-	a.takeInOutage(r, now, 1, 600, now, &d) // it has one event, and gets one in ten minutes
+	a.takeInOutage(r, now, 1, 600, now, &d) // the bucket had one event, and gets one in ten minutes
 	if before, after := a.idle(r, now+599*sec, 1, 600), a.idle(r, now+600*sec+1000, 1, 600); before || !after {
 		t.Errorf("idle before and after the bucket is full = %v, %v, want false, true", before, after)
 	}
 }
 
-// TestLeasesInOutage spends and undoes from a lease during an outage. The local bucket does not
-// gain by that.
+// TestLeasesInOutage spends events of a lease during an outage, and undoes the take. The local
+// bucket does not gain by that.
 func TestLeasesInOutage(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := outageRule(t, fixed, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
@@ -228,8 +229,8 @@ func TestLeasesInOutage(t *testing.T) {
 	}
 }
 
-// TestOwe owes events of an outage. They are dropped when the window of the newest has passed, and
-// are one limit at most.
+// TestOwe checks that debt is dropped when the window of its newest event has passed, and that it
+// is at most one limit.
 func TestOwe(t *testing.T) {
 	const now, at = 1000 * sec, 6030 * sec // at 30 s after a whole minute
 	for _, test := range []struct {
@@ -267,8 +268,8 @@ func TestOwe(t *testing.T) {
 	}
 }
 
-// TestOweInSteadyUse has a key use its whole limit in each window of an outage. It owes the last
-// window at any time, and nothing a window after the newest take.
+// TestOweInSteadyUse has a key use its whole limit in each window of an outage. Its debt is always
+// what it used in the last window. A window after the newest take, there is none.
 func TestOweInSteadyUse(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	for _, algorithm := range []limiter.Algorithm{sliding(4), slidingWindowLog, bucket} {
@@ -294,8 +295,8 @@ func TestOweInSteadyUse(t *testing.T) {
 	}
 }
 
-// TestOweDuringRequest has what is owed of a window that passes stay while a request may have it
-// debited: else the reply would pay what was admitted since.
+// TestOweDuringRequest checks that debt of a window that passes stays while a request is under way,
+// which may settle it. Otherwise the reply would settle newer debt.
 func TestOweDuringRequest(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, slidingWindowLog, limiter.Limit{Events: 60, Window: time.Minute})

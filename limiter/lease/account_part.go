@@ -6,68 +6,73 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// bucketParts lease parts of a bucket. The newer lease is a part, which also accrues: see
-// limiter.Rule.PartAccrues. The older one is what the account kept of a part that it has returned.
+// bucketParts lease parts of a bucket. The newer lease is a part, which also accrues events: see
+// limiter.Rule.PartAccrues. The older lease has the events that the account kept when it returned a
+// part.
 type bucketParts struct{}
 
 var _ leaseKind = bucketParts{}
 
 const (
-	// The share of a part is partFactor times the demand, so that a part is rarely spent before it
-	// ends. A bucket that is far from full has nothing to spare: see pressed.
+	// The share of a part is partFactor times the demand, so that takes rarely spend the whole part
+	// before it ends. If the bucket is pressed, the factor is 1.
 	partFactor = 1.5
 
-	// A part has partEvents events at once, in takes. That of a small bucket has fewEvents: what
-	// nodes hold when a burst ends is missed more there. A bucket that is nearly full lends one in
-	// partFraction of its events, if that is more.
+	// A part has at once the events of partEvents takes, or of fewEvents takes if the bucket is
+	// small: a small bucket lacks more what nodes hold when a burst ends. A bucket that is not
+	// pressed lends its capacity divided by partFraction, if that is more.
 	partEvents, fewEvents = 8, 4
 	partFraction          = 500
 
-	// A part is low when one in lowPart of its events at once is left.
+	// A part is low when fewer events are left than its events at once divided by lowPart.
 	lowPart = 6
 
 	// A part is renewed or returned after partDue eighths of its time.
 	partDue = 7
 
-	// Where the bucket has enough, a part is renewed only if takes spend renewable events of it.
+	// If the bucket is not pressed, a part is renewed only if takes probably spend at least
+	// renewable events in the time of a part.
 	renewable = 5
 
-	// A bucket lends nothing to a fleet of fewNodes nodes or fewer before it has been scarce for
-	// longBurst µs: each event that they hold at the end of a burst is missed. More nodes would
-	// need more calls than that is worth.
+	// A scarce bucket lends nothing to a fleet of at most fewNodes nodes until it has been scarce
+	// for longBurst µs, because takes miss each event that nodes hold at the end of a burst.
+	// Without leases, a larger fleet would need more calls than those events are worth.
 	longBurst = 500_000
 	fewNodes  = 8
 
-	// A part that no take comes for is returned after the longest of idlePart µs, one eighth of its
-	// time, and idleGaps times the mean time between two events.
+	// A part for which no take comes is returned after the longest of idlePart µs, one eighth of
+	// its time, and idleGaps times the mean time between two events: see idleAfter.
 	idlePart = 250_000
 	idleGaps = 8
 
-	// recentHorizon is how long the recent demand remembers, in µs. The smaller of the two demands
-	// counts: the recent one after a quiet time, the other one in a burst.
+	// recentHorizon is the time in µs in which the weight of an event in the recent demand falls to
+	// 1/e. The smaller of the two demands counts: the recent one after a quiet time, the other one
+	// in a burst.
 	recentHorizon = 2_000_000
 
-	// otherLimit is set in the share of a part that was granted under another limit. What it has
-	// accrued is not known under the limit of its return: see returnPart.
+	// otherLimit is the bit of share that marks a part granted under another limit. What such a
+	// part has accrued is not known under the limit of its return: see returnPart.
 	otherLimit = 1 << 15
 
-	// sparse is how many events takes may spend within a round trip so that none is kept for the
-	// time of a request.
+	// If takes spend fewer than sparse events within a round trip, a part is never low, and none of
+	// its events is kept for the time of a request.
 	sparse = 0.05
 )
 
-// demandRate returns how many events takes probably spend per µs.
+// demandRate returns how many events takes will probably spend per µs.
 func (h *hot) demandRate(r *limiter.Rule) float64 {
 	return min(float64(h.recent)/recentHorizon, float64(h.demand)/float64(demandHorizon*r.LeaseTime()))
 }
 
-// pressed reports whether more than a fifth of the bucket was used, so that what is lost is missed.
+// pressed reports whether more than a fifth of the bucket was used by the newest reply. Then takes
+// miss the events that leases lose, and nodes request smaller parts.
 func (h *hot) pressed(r *limiter.Rule) bool { return 5*h.used > r.Capacity() }
 
 // scarce reports whether less than a quarter of the bucket was left by the newest reply.
 func (h *hot) scarce(r *limiter.Rule) bool { return 4*(r.Capacity()-h.used) < r.Capacity() }
 
-// noteScarcity notes that a reply of the instant at is about to take the place of the newest one.
+// noteScarcity updates scarceFor before a reply of the instant at takes the place of the newest
+// reply.
 func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
 	if !h.scarce(r) {
 		h.scarceFor = 0
@@ -76,7 +81,7 @@ func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
 	h.scarceFor = uint16(min(int64(h.scarceFor)+max(0, int64(at-h.seenAt)/1000), math.MaxUint16))
 }
 
-// eventsAtOnce returns how many events a part has at once, in takes.
+// eventsAtOnce returns for how many takes the events that a part has at once suffice.
 func eventsAtOnce(r *limiter.Rule) int64 {
 	if r.HasSmallBucket() {
 		return fewEvents
@@ -84,8 +89,9 @@ func eventsAtOnce(r *limiter.Rule) int64 {
 	return partEvents
 }
 
-// wantPart returns what to request of a bucket: events at once, in units of a take, and a share of
-// the refill. In a small fleet, it is nothing while the bucket may be scarce because of a burst.
+// wantPart returns what to request of a bucket: a number of events at once, and a share of the
+// refill. unit is the cost of a take. In a small fleet, both are 0 while the bucket may be scarce
+// because of a burst.
 func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (events, share int64) {
 	if nodes <= fewNodes && h.scarce(r) && int64(h.scarceFor)*1000+h.sinceBase(now) < longBurst {
 		return 0, 0
@@ -104,13 +110,13 @@ func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (eve
 // hasPart reports whether there is a part that has not been returned.
 func (h *hot) hasPart() bool { return h.share > 0 || h.granted[1] > 0 }
 
-// accrued returns how many events the part has accrued.
+// accrued returns how many events the part has accrued, or 0 if it was granted under another limit.
 func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
 	if h.share == 0 || h.share&otherLimit != 0 {
 		return 0
 	}
 	accrued := r.PartAccrues(int64(h.share), h.sinceBase(now)-int64(h.arrivedAfter))
-	return min(accrued, math.MaxInt32) // what is spent of it has to fit into remaining
+	return min(accrued, math.MaxInt32) // remaining has to hold how many of these are spent
 }
 
 func (bucketParts) fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
@@ -145,12 +151,12 @@ func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter
 	a.expires[1] = uint16(max(0, min((sent.since(a.base)+lasts)/1000, math.MaxUint16)))
 }
 
-// returnPart returns the parts, and keeps up to keep events of the newest, to be spent until it
-// ends.
+// returnPart has l return the parts. It keeps keep events of the newest part in the older lease, to
+// be spent until the part ends.
 //
-// The store gives back what a part has accrued by the rate of the request. That would be more than it
-// had, if the limit was raised since. So nothing of a part of another limit is given back but the
-// events at once that are left, as those of a part without a share.
+// The store works out what a returned part has accrued by the rate of the request. If the limit was
+// raised since the grant, that is more than the part has accrued. So of a part of another limit,
+// only the events at once that are left are given back, as those of a part without a share.
 func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
 	for i := range a.granted {
 		if a.granted[i] > 0 || i == 1 && a.share > 0 {
@@ -180,7 +186,7 @@ func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
 func (bucketParts) dropPassed(h *hot, _ *limiter.Rule, now instant) (events int64) {
 	for i := range h.expires {
 		if h.expires[i] > 0 && h.usableFor(i, now) == 0 {
-			events += max(0, int64(h.remaining[i])) // what has accrued is not known any more
+			events += max(0, int64(h.remaining[i])) // how much has accrued is not known any more
 			h.granted[i], h.remaining[i] = 0, 0
 			if i == 1 {
 				h.share = 0
@@ -197,8 +203,9 @@ func (bucketParts) holds(a account, now instant, before int, e limiter.Events) (
 
 func (bucketParts) returnedAsSpent() bool { return true }
 
-// outlive drops the parts of another incarnation, which does not refill less because of them. After
-// a reset they stay: they count against what the bucket has from then on.
+// outlive drops the parts if another incarnation of the store has replied: its bucket does not
+// refill less because of them. After a reset the parts stay, and they count against what the bucket
+// has from then on.
 func (bucketParts) outlive(h *hot, reset bool) {
 	if !reset {
 		h.granted, h.remaining, h.share = [2]uint32{}, [2]int32{}, 0
@@ -215,16 +222,17 @@ func (bucketParts) isLow(h *hot, r *limiter.Rule, now instant, roundTrip int64) 
 	return h.demandRate(r)*float64(roundTrip) >= sparse && float64(h.leased(r, now)) < max(1, float64(h.granted[1])/lowPart)
 }
 
-// partIsDue reports whether the part soon ends.
+// partIsDue reports whether the part ends soon, so that it should be renewed or returned.
 func (h *hot) partIsDue(now instant) bool { return h.hasPart() && now >= h.partDueAt() }
 
-// partDueAt returns when the part is looked after.
+// partDueAt returns when the part should be renewed or returned.
 func (h *hot) partDueAt() instant {
 	arrived, ends := int64(h.arrivedAfter), int64(h.expires[1])*1000
 	return h.base.plus(arrived + (ends-arrived)*partDue/8)
 }
 
-// nextReturn has a part looked after when it is due, or before that when it is idle by then.
+// nextReturn has a part looked after when it is due. If no take comes until then, it has the part
+// looked after as soon as the part is idle.
 func (bucketParts) nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant) {
 	if !a.hasPart() && a.granted[0] == 0 {
 		return false, 0
@@ -232,7 +240,7 @@ func (bucketParts) nextReturn(a account, r *limiter.Rule, now instant) (expired 
 	return a.expires[1] == 0, max(now+1, min(a.partDueAt(), a.idleSince(now).plus(a.idleAfter(r))))
 }
 
-// idleAfter returns for how many µs no take comes for a part until it counts as idle.
+// idleAfter returns after how many µs without a take a part is idle.
 func (h *hot) idleAfter(r *limiter.Rule) int64 {
 	wait := max(idlePart, (int64(h.expires[1])*1000-int64(h.arrivedAfter))/8)
 	if rate := h.demandRate(r); rate*float64(r.LeaseTime()) > idleGaps {
@@ -245,8 +253,8 @@ func (a account) partIsIdle(r *limiter.Rule, now instant) bool {
 	return now.since(a.idleSince(now)) >= a.idleAfter(r)
 }
 
-// shouldRenew reports whether the part should be renewed, as it soon ends, or returned, as no take
-// comes for it.
+// shouldRenew reports whether the part should be renewed because it ends soon, or returned because
+// no take comes for it.
 func (bucketParts) shouldRenew(a account, r *limiter.Rule, now instant) bool {
 	lasts := a.usableFor(1, now)
 	switch {
@@ -258,8 +266,8 @@ func (bucketParts) shouldRenew(a account, r *limiter.Rule, now instant) bool {
 	return a.partIsDue(now) && a.demandRate(r)*float64(8*lasts) >= renewable
 }
 
-// keepOfPart returns how many events takes may spend until the reply to a request. They are of
-// those that were granted at once, as the store goes on counting these as held.
+// keepOfPart returns how many events the account keeps for takes until the reply to a request. They
+// are at most the part's events at once, because the store goes on counting these as held.
 func (h *hot) keepOfPart(r *limiter.Rule, now instant, roundTrip int64) int64 {
 	demand := h.demandRate(r) * float64(roundTrip)
 	if demand < sparse {
@@ -268,8 +276,8 @@ func (h *hot) keepOfPart(r *limiter.Rule, now instant, roundTrip int64) int64 {
 	return min(h.usable(r, 1, now), int64(h.granted[1]), int64(math.Ceil(2*demand)))
 }
 
-// nextOfPart returns when the part has accrued as much as a take of cost events still lacks, or
-// when it ends.
+// nextOfPart returns when the part will have accrued what a take of cost events still lacks, or
+// when the part ends if that is earlier.
 func (a account) nextOfPart(r *limiter.Rule, now instant, cost int64) instant {
 	ends := now.plus(a.usableFor(1, now))
 	lacks := cost - a.usable(r, 0, now) - int64(a.remaining[1])

@@ -7,8 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestPartsThatGo drops parts that another incarnation of the store does not know, returns those of
-// another limit at once, without what they have accrued, and keeps those of a count that was reset.
+// TestPartsThatGo drops parts that another incarnation of the store does not know. It returns parts
+// of another limit at once, without what they have accrued. It keeps parts of a count that was
+// reset.
 func TestPartsThatGo(t *testing.T) {
 	r, other := bucketRule(t), mustRule(t, bucket, limiter.Limit{Events: 3000, Window: time.Minute})
 	const now = arrived + sec
@@ -59,7 +60,7 @@ func TestPartsThatGo(t *testing.T) {
 		}
 		for _, refill := range []bool{false, true} {
 			if refill && !test.expired {
-				continue // it would return the part because no take has come
+				continue // the request would return the part because no take has come
 			}
 			a := withPart(r, 8, 2048, 100, 0)
 			test.do(a)
@@ -76,7 +77,7 @@ func TestPartsThatGo(t *testing.T) {
 	}
 }
 
-// TestPartEnds drops what is held of a part that has ended: of it nothing can be returned.
+// TestPartEnds drops a part that has ended, because nothing of it can be returned.
 func TestPartEnds(t *testing.T) {
 	r := bucketRule(t)
 	const ended = arrived + 9993*ms
@@ -95,14 +96,14 @@ func TestPartEnds(t *testing.T) {
 	}
 }
 
-// TestPartOfAnotherLimit returns a part beside events that were kept of an older one. Then nothing of
-// it goes back, and the kept events do.
+// TestPartOfAnotherLimit returns a part of another limit. If the account also has events that it
+// kept of an older part, these go back, and nothing of the newer part does.
 func TestPartOfAnotherLimit(t *testing.T) {
 	r, other := bucketRule(t), mustRule(t, bucket, limiter.Limit{Events: 3000, Window: time.Minute})
 	for _, test := range []struct {
 		what    string
 		spend   int64
-		keep    int64 // of an older part
+		keep    int64 // events that were kept of an older part
 		returns [2]limiter.Return
 	}{
 		{"some is left", 3, 0, [2]limiter.Return{
@@ -133,8 +134,8 @@ func TestPartOfAnotherLimit(t *testing.T) {
 	}
 }
 
-// TestUndoOfPart undoes a take of three events. They go back to the part. If the store was told that
-// they are spent, it is to cancel them, as of its newest reply.
+// TestUndoOfPart undoes a take of three events. They go back to the part. If the store was told
+// that they are spent, the store is to cancel them as of its newest reply.
 func TestUndoOfPart(t *testing.T) {
 	r := bucketRule(t)
 	returnPart := func(keep int64) func(account) {
@@ -149,7 +150,7 @@ func TestUndoOfPart(t *testing.T) {
 	for _, test := range []struct {
 		what             string
 		before, meantime func(a account)
-		after            int64 // the arrival
+		after            int64 // µs from the arrival of the part to the undo
 		left             [2]int32
 		cancel           limiter.Events
 		lost             int64
@@ -185,8 +186,8 @@ func TestUndoOfPart(t *testing.T) {
 	}
 }
 
-// TestKeptEventsDoNotHoldTheAccount removes an idle account whose last refill has brought no part,
-// so that it holds only what it has kept.
+// TestKeptEventsDoNotHoldTheAccount removes an idle account whose last refill has brought no part.
+// The account holds only events that it has kept of an older part.
 func TestKeptEventsDoNotHoldTheAccount(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 6000, Window: time.Minute}})
@@ -200,8 +201,8 @@ func TestKeptEventsDoNotHoldTheAccount(t *testing.T) {
 	})
 }
 
-// TestResetBesidePart takes from a bucket of which the node gets a part. Clients are told when what
-// they have taken is back, and not when the part ends.
+// TestResetBesidePart takes from a bucket of which the node gets a part. Clients are told when the
+// events that they have taken are back, and not when the part ends.
 func TestResetBesidePart(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 100, Window: time.Minute}})

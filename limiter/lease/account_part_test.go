@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The parts of these tests are of a bucket of 6000 events that gets one in 10 ms. The request was
+// The parts of these tests are of a bucket of 6000 events, which gets one in 10 ms. The request was
 // sent at partSent, and its reply came 2 ms later.
 const (
 	partSent = 1000 * sec
@@ -22,7 +22,8 @@ func bucketRule(t *testing.T) *limiter.Rule {
 	return mustRule(t, bucket, limiter.Limit{Events: 6000, Window: time.Minute})
 }
 
-// partReply returns a reply that grants a part for ten seconds, when this number of events is used.
+// partReply returns a reply that grants a part for ten seconds, while this number of events is
+// used.
 func partReply(r *limiter.Rule, events, share, used int64) *limiter.LeaseRequest {
 	return &limiter.LeaseRequest{
 		Rule: r, Incarnation: 7, Granted: events, GrantedShare: share, Expires: partAt + 10*sec,
@@ -40,13 +41,13 @@ func withPart(r *limiter.Rule, events, share, used int64, rate float64) account 
 	return a
 }
 
-// TestPartAccrues spends a part of 8 events that accrues 50 per second, from the arrival of the
-// reply on. It ends ten seconds after the request was sent, less 4 ms by which the clock of the
-// node may be too slow.
+// TestPartAccrues spends a part of 8 events that accrues 50 per second from the arrival of the
+// reply on. The part ends ten seconds after the request was sent, less 4 ms by which the clock of
+// the node may be too slow.
 func TestPartAccrues(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
-		after  int64 // the arrival
+		after  int64 // µs from the arrival
 		leased int64
 	}{
 		{0, 8},
@@ -75,8 +76,8 @@ func TestPartAccrues(t *testing.T) {
 	}
 }
 
-// TestPartAccruesMoreThanFits has a part accrue more than its account can count. It is never spent
-// twice.
+// TestPartAccruesMoreThanFits has a part accrue more events than its account can count. No event is
+// spent twice.
 func TestPartAccruesMoreThanFits(t *testing.T) {
 	r := mustRule(t, bucket, limiter.Limit{Events: limiter.MaxEvents, Window: time.Second})
 	a := withPart(r, 8, 2048, 0, 0)
@@ -90,10 +91,11 @@ func TestPartAccruesMoreThanFits(t *testing.T) {
 	}
 }
 
-// TestWantPart wants events for eight takes, four of a small bucket, or a 500th of one that is nearly
-// full; and a share of one and a half times the demand, or of the demand alone when more than a fifth
-// of the bucket is used. In a small fleet it wants nothing of a bucket that is scarce for less than
-// half a second.
+// TestWantPart checks what is requested of a bucket. The events at once suffice for eight takes, or
+// for four if the bucket is small, or they are a 500th of a bucket that is nearly full. The share
+// is one and a half times the demand, or the demand alone if more than a fifth of the bucket is
+// used. A small fleet requests nothing of a bucket that has been scarce for less than half a
+// second.
 func TestWantPart(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
@@ -138,8 +140,8 @@ func TestWantPart(t *testing.T) {
 	}
 }
 
-// TestRequestReturnsPart has a take need more than the part holds. The whole part goes back, with
-// what was spent of it.
+// TestRequestReturnsPart has a take need more than the part holds. The request returns the whole
+// part, and says how many of its events were spent.
 func TestRequestReturnsPart(t *testing.T) {
 	r, a := bucketRule(t), newAccount()
 	var l limiter.LeaseRequest
@@ -159,8 +161,8 @@ func TestRequestReturnsPart(t *testing.T) {
 	}
 }
 
-// TestKeepOfPart keeps what takes probably spend in two round trips, of the events that were granted
-// at once.
+// TestKeepOfPart keeps as many events as takes will probably spend in two round trips, but only of
+// those that were granted at once.
 func TestKeepOfPart(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
@@ -170,10 +172,10 @@ func TestKeepOfPart(t *testing.T) {
 	}{
 		{99.5, 8, 0, 10 * ms, 2},
 		{99.5, 8, 0, 25 * ms, 5},
-		{99.5, 8, 0, 400, 0}, // sparse
+		{99.5, 8, 0, 400, 0}, // takes are sparse
 		{99.5, 8, 0, 600, 1},
 		{99.5, 8, 0, 200 * ms, 8},
-		{99.5, 8, 55, 25 * ms, 2}, // of 57
+		{99.5, 8, 55, 25 * ms, 2}, // 2 of 57 are left
 		{99.5, 8, 57, 25 * ms, 0},
 		{99.5, 0, 0, 25 * ms, 0},
 		{0, 8, 0, sec, 0},
@@ -188,8 +190,8 @@ func TestKeepOfPart(t *testing.T) {
 	}
 }
 
-// TestRefillKeepsPart returns a part in the background except for three events, which are spent until
-// the part ends, and returned with the next request.
+// TestRefillKeepsPart returns a part in the background, except for three events. These may be spent
+// until the part ends, and are returned with the next request.
 func TestRefillKeepsPart(t *testing.T) {
 	r := bucketRule(t)
 	a, now := withPart(r, 8, 2048, 100, 99.5), instant(arrived+sec)
@@ -216,7 +218,7 @@ func TestRefillKeepsPart(t *testing.T) {
 	}
 }
 
-// TestPartIsLow refills a part when less than a sixth of the events at once is left, or when it has
+// TestPartIsLow refills a part if less than a sixth of its events at once is left, or if it has
 // lasted for 7/8 of its time: 8.744 of 9.993 s.
 func TestPartIsLow(t *testing.T) {
 	r := bucketRule(t)
@@ -245,8 +247,8 @@ func TestPartIsLow(t *testing.T) {
 	}
 }
 
-// TestPartIsLookedAfter renews a part that is in use at 7/8 of its time. One that no take comes for
-// is returned when the bucket is short of events, and else ends by itself.
+// TestPartIsLookedAfter renews a part in use at 7/8 of its time. A part for which no take comes is
+// returned if the bucket is short of events, and otherwise ends by itself.
 func TestPartIsLookedAfter(t *testing.T) {
 	r := bucketRule(t)
 	const due, eighth = 8743*ms + 875, 1249*ms + 125
@@ -254,7 +256,7 @@ func TestPartIsLookedAfter(t *testing.T) {
 		what        string
 		rate        float64
 		used, after int64
-		at          int64 // when it is looked after, from the arrival
+		at          int64 // when the part is looked after, in µs from its arrival
 		renews      bool
 	}{
 		{"in use", 99.5, 100, 0, eighth - 2*ms, false},
@@ -290,13 +292,13 @@ func TestPartIsLookedAfter(t *testing.T) {
 }
 
 // TestDenialWithPart denies a take with a reply that grants a share of the refill. The node admits
-// what accrues, tells clients when that is enough, and asks again after two seconds or when the part
-// has ended.
+// what accrues, and tells clients when that suffices. It asks the store again after two seconds, or
+// when the part has ended.
 func TestDenialWithPart(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
 		lasts limiter.Instant
-		until instant // the arrival and
+		until instant // µs from the arrival
 	}{{10 * sec, 2 * sec}, {sec, 997 * ms}} {
 		a := newAccount()
 		a.request(r, partSent, 1, 0, new(limiter.LeaseRequest))
@@ -306,7 +308,7 @@ func TestDenialWithPart(t *testing.T) {
 		l.Decision.OK, l.Decision.RetryAt = false, partAt+5*sec
 		a.applyReply(r, partSent, arrived, l, 0, false)
 		for _, take := range []struct {
-			after, retry instant // the arrival
+			after, retry instant // µs from the arrival
 			ok           bool
 		}{
 			{0, 20_011, false},

@@ -2,16 +2,18 @@ package lease
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// decide fills in d for a take that the account decided. remaining is what clients are told remains
-// after it. The fields are set one by one, as a literal would be built elsewhere and copied.
+// decide sets d to the decision on a take that the account admits or denies. remaining is how many
+// events clients are told remain after the take. The fields are set one by one, because a composite
+// literal would be built elsewhere and copied.
 func (a account) decide(d *limiter.Decision, r *limiter.Rule, now instant, from limiter.Source, remaining int64) {
 	d.OK, d.Breach, d.Source = from != limiter.FromRememberedDenial, false, from
 	d.At, d.Limit, d.Remaining = now.forCaller(), r.Capacity(), remaining
 	d.RetryAt, d.ResetAt = d.At, a.resetAt(r, now, remaining).forCaller()
 }
 
-// peek decides a take of cost events into d and spends nothing: a take is allowed unless a denial
-// is remembered. It reports whether the account knows enough.
+// peek sets d to the decision that a take of cost events would get, and spends nothing. The take is
+// allowed unless the remembered denial denies it. peek reports false if the account does not know
+// enough: the store has not replied yet, or the limit has changed.
 func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decision) bool {
 	if a.seenAt == 0 || !a.appliesTo(r) {
 		return false
@@ -24,8 +26,8 @@ func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 	return true
 }
 
-// newestRemaining returns how many events remain by the newest reply of the store: what clients
-// were told remains, less what was admitted since.
+// newestRemaining returns how many events remain by the newest reply of the store and what has
+// accrued since, but at most as many as clients were told.
 func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 	age := a.sinceBase(now)
 	if a.seenAt == 0 || a.windowPassed(r, now) || !r.Algorithm.Kind.Refills() && age >= r.Limit.Window.Microseconds() {
@@ -40,13 +42,14 @@ func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 	return max(0, min(a.shown, a.leased(r, now)+r.Capacity()-used, r.Capacity()))
 }
 
-// showAll returns what clients are told remains.
+// showAll returns how many events clients are told remain if no take spends any.
 func (a account) showAll(r *limiter.Rule, now instant) int64 {
 	return a.show(r, now, 0, a.leased(r, now))
 }
 
-// show returns what clients are told remains after cost events. leased is what may be spent of the
-// leases after them. The answer never rises, except by what has accrued.
+// show returns how many events clients are told remain after a take of cost events. leased is how
+// many events of the leases may be spent after the take. Within a window, the result rises only by
+// what has accrued.
 func (a account) show(r *limiter.Rule, now instant, cost, leased int64) int64 {
 	if a.inOutage {
 		a.local -= cost
@@ -60,7 +63,8 @@ func (a account) show(r *limiter.Rule, now instant, cost, leased int64) int64 {
 	return a.shown
 }
 
-// addShown adds events that a take has given back to what clients are told.
+// addShown adds events that an undone take has put back into a lease to those that clients are told
+// remain.
 func (a account) addShown(events int64) {
 	if a.inOutage {
 		a.local += events
@@ -69,20 +73,21 @@ func (a account) addShown(events int64) {
 	}
 }
 
-// served notes that the store served cost events to a waiter, and returns what remains after it.
+// served notes that the store has served cost events to a waiter. It returns how many events
+// clients are told remain after that.
 func (h *hot) served(cost int64) int64 {
 	h.shown = max(0, h.shown-cost)
 	return h.shown
 }
 
-// cancelServed notes that what the store served is canceled.
+// cancelServed notes that the store is to take cost events back.
 func (h *hot) cancelServed(cost int64) {
 	h.shown += cost
 	h.used = max(0, h.used-cost)
 }
 
-// accrue adds the events that the rate has given since shownAt. The fraction of the next one is
-// kept, so nothing is lost however often this is called.
+// accrue adds the events that have accrued since shownAt to shown. It keeps the fraction of the
+// next event, so nothing is lost however often it is called.
 func (h *hot) accrue(r *limiter.Rule, now instant) {
 	if r.Algorithm.Kind == limiter.FixedWindow {
 		return
@@ -97,14 +102,14 @@ func (h *hot) sinceShown(now instant) int64 {
 	return max(0, now.since(h.base)-int64(h.shownAt))
 }
 
-// total returns the events of the leases and those that the store had left. It is the limit at
-// most, though a bucket refills while its leases are out.
+// total returns how many events the leases have together with the store. It is the limit at most,
+// although a bucket and its leases may have more, because the bucket refills while leases are out.
 func (h *hot) total(r *limiter.Rule, leased int64) int64 {
 	return min(r.Capacity(), leased+max(0, r.Capacity()-h.used))
 }
 
-// resetAt returns the instant at which the key is back to its full limit, of which this number of
-// events remains.
+// resetAt returns the instant at which the key is back to its full limit, if remaining events are
+// left now.
 func (h *hot) resetAt(r *limiter.Rule, now instant, remaining int64) instant {
 	var wait int64
 	switch r.Algorithm.Kind {

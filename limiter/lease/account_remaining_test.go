@@ -29,8 +29,8 @@ func TestAccountPeek(t *testing.T) {
 	}
 }
 
-// TestNewestRemaining asks accounts without a reply, with one, and with one of a window that has
-// passed what remains.
+// TestNewestRemaining asks what remains by accounts without a reply, with a reply, and with a reply
+// of a window that has passed.
 func TestNewestRemaining(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec // at a whole minute
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
@@ -50,8 +50,8 @@ func TestNewestRemaining(t *testing.T) {
 	}
 }
 
-// TestRemainingAccruesForYears looks once a day at a bucket of ten events per window. Each event
-// remains when it has accrued, to a millionth of the window.
+// TestRemainingAccruesForYears looks once a day at a bucket of ten events per window. What remains
+// grows by one whenever an event has accrued, to a millionth of the window.
 func TestRemainingAccruesForYears(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, bucket, limiter.Limit{Events: 10, Window: window})
@@ -71,7 +71,8 @@ func TestRemainingAccruesForYears(t *testing.T) {
 	}
 }
 
-// TestCancelServedRestoresRemaining cancels served events, which then remain as before.
+// TestCancelServedRestoresRemaining cancels served events. After that, as many events remain as
+// before they were served.
 func TestCancelServedRestoresRemaining(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})

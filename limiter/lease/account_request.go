@@ -6,8 +6,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// request fills in a lease request at now: the events that the waiting takes need, those that later
-// takes will probably spend, and those that are returned. One such request is under way at a time.
+// request fills in l, a lease request at now, which has the content everything: the events that the
+// waiting takes need, those that later takes will probably spend, and those that are returned. An
+// account has one such request under way at a time.
 func (a account) request(r *limiter.Rule, now instant, need, more int64, l *limiter.LeaseRequest) {
 	a.requestNeeds(r, now, need, more, l)
 	kindOf(r).fill(a, r, now, l)
@@ -16,8 +17,8 @@ func (a account) request(r *limiter.Rule, now instant, need, more int64, l *limi
 	}
 }
 
-// requestNeeds fills in a request for the waiting takes alone, beside another one that is under
-// way.
+// requestNeeds fills in l with the events that the waiting takes need, and with nothing else. Such
+// a request may be under way beside another one.
 func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l *limiter.LeaseRequest) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
@@ -30,9 +31,9 @@ func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l 
 	a.noteRequest(r, now, need+more)
 }
 
-// requestRefill fills in a request that no take waits for, as the leases run low or expire. It
-// returns their events, except those that are kept to be spent until the reply. So a key in steady
-// use costs the store one request per lease.
+// requestRefill fills in l, a request for which no take waits, when the leases run low or expire.
+// It returns the events of the leases, except those that takes may spend until the reply. So a key
+// in steady use costs the store one request per lease.
 func (a account) requestRefill(r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest) {
 	idle := a.hasPart() && a.partIsIdle(r, now)
 	a.request(r, now, 0, 0, l)
@@ -42,16 +43,16 @@ func (a account) requestRefill(r *limiter.Rule, now instant, roundTrip int64, l 
 	}
 }
 
-// hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
-// request under way.
+// hasNews reports whether the lender should hear of expired leases or of debt. It reports false
+// while a request is under way.
 func (a account) hasNews(r *limiter.Rule, now instant) bool {
 	expired, _ := a.nextReturn(r, now)
 	return !a.requesting && (expired || a.debt > 0)
 }
 
-// needsRefill reports whether a request should be sent in the background, before takes have to
-// wait: there is a debt, the lease is low, or it expires soon; or the store has denied, and the key is
-// busy.
+// needsRefill reports whether a request should be sent in the background before takes have to wait.
+// It should be if there is debt, if the lease is low or expires soon, or if the remembered denial
+// of a busy key ends soon.
 func (a account) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
 	case a.requesting:
@@ -64,12 +65,14 @@ func (a account) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool
 	return kindOf(r).isLow(a.hot, r, now, roundTrip)
 }
 
-// demandHorizon is for how many lease times demand is remembered.
+// demandHorizon is the number of lease times in which the weight of an event in the demand falls to
+// 1/e.
 const demandHorizon = 2
 
-// noteRequest notes that a request is sent at now, for takes of this many events. It adds them to
-// the demand, and those that were spent since the newest request. A take that has no request, as
-// the lender is known to be in an outage, shows demand all the same.
+// noteRequest notes that a request for takes of this many events is sent at now. It adds these
+// events to the demand, and those that were spent since the previous request. It is also called for
+// a take that sends no request because the lender is known to be in an outage: that take is demand
+// too.
 func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 	elapsed := float64(a.sinceRequest(now))
 	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
@@ -83,16 +86,16 @@ func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
 }
 
-// applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
-// for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
-// remembered if the limit has changed since the request, or if unreturned is set: this node still
-// had events to return, and they may admit the take.
+// applyReply applies the reply l of the store to a request that was sent at sent. A denial is
+// remembered for jitter µs longer than the store said, so that not all nodes ask again at once. It
+// is not remembered if the limit has changed since the request. Nor is it if unreturned is set:
+// then this node has events to return that may admit the take.
 func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
 	d := &l.Decision
 	newWindow := a.seenAt == 0 ||
 		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(a.seenAt) <= int64(d.At-a.seenAt)
 	a.requesting = false
-	if l.Incarnation != uint64(a.incarnation) { // it has not granted the leases
+	if l.Incarnation != uint64(a.incarnation) { // this incarnation has not granted the leases
 		a.grantedAt = [2]limiter.Instant{}
 		kindOf(r).outlive(a.hot, false)
 	}
@@ -105,7 +108,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	}
 	a.inOutage = false
 	a.accrue(r, now)
-	a.shown = min(a.shown, a.total(r, a.leased(r, now))+l.Served) // until the waiters are served
+	a.shown = min(a.shown, a.total(r, a.leased(r, now))+l.Served) // from which the waiters are served
 	switch denial := l.Denial(); {
 	case !a.appliesTo(r): // the limit has changed since the request
 	case denial == nil:
@@ -120,22 +123,22 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	}
 }
 
-// applyOlderReply applies a reply that olderThanNewest. It changes neither the state nor the
-// denial.
+// applyOlderReply applies a reply that olderThanNewest is true for. It adds the grant. It changes
+// neither what the account knows of the store nor the denial.
 func (a account) applyOlderReply(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest) {
 	granted := l.Decision.At
 	if l.Incarnation != uint64(a.incarnation) {
 		granted = 0
 	}
 	a.applyGrant(r, sent, now, l, granted)
-	// Until the waiters are served. The newest reply has counted them.
+	// The waiters are served from this. The newest reply has counted their events as used.
 	a.shown = min(a.shown+l.Served, r.Capacity())
 }
 
-// olderThanNewest reports whether the reply to l is older than the newest one. asked is the
-// incarnation that the request was for. Of two requests under way, either may be answered first. If
-// the clock of the store is set back, it answers an instant that is earlier by more than
-// limiter.LateReading, or none that is earlier.
+// olderThanNewest reports whether the reply l is older than the newest reply. asked is the
+// incarnation that the request was for. Of two requests under way, either may be answered first:
+// then the later reply has the earlier instant. If the instant is earlier by more than
+// limiter.LateReading, the clock of the store was set back instead.
 func (a account) olderThanNewest(l *limiter.LeaseRequest, asked uint64) bool {
 	if l.Incarnation != uint64(a.incarnation) {
 		return a.seenAt != 0 && l.Incarnation == asked // another one has answered since
@@ -143,8 +146,8 @@ func (a account) olderThanNewest(l *limiter.LeaseRequest, asked uint64) bool {
 	return l.Decision.At < a.seenAt && a.seenAt-l.Decision.At <= limiter.LateReading
 }
 
-// applyGrant adds the lease in the reply to a request that was sent at sent, under the name
-// granted.
+// applyGrant adds the lease that the reply l grants. The request was sent at sent. granted is the
+// name of the lease in returns.
 func (a account) applyGrant(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant) {
 	if l.Granted+l.GrantedShare > 0 {
 		kindOf(r).add(a, r, sent, now, l, granted)
@@ -169,7 +172,7 @@ func (a account) idleSince(now instant) instant {
 	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt(), a.localAt))
 }
 
-// rebase makes base, in whole ms, the instant that the account's times count from.
+// rebase makes base, in whole ms, the instant from which the account's times count.
 func (a account) rebase(base instant) {
 	base -= base % 1000
 	later := base.since(a.base)

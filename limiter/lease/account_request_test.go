@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestHugeLeases grants far more than a node ever wants. A lease, also one that was made of two,
-// holds as many events as fit.
+// TestHugeLeases grants far more than a node ever wants. A lease then holds as many events as fit,
+// and so does a lease that was made of two.
 func TestHugeLeases(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
@@ -28,7 +28,7 @@ func TestHugeLeases(t *testing.T) {
 	}
 }
 
-// TestNeedsRefillOnce reports a low lease, except while a request is under way.
+// TestNeedsRefillOnce checks that a low lease needs a refill, except while a request is under way.
 func TestNeedsRefillOnce(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})

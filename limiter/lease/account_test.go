@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestAccountSize pins the bytes of an account. With a key of 16 bytes and 16 more of its entry, a
-// hot half is 120 bytes, which are mostly in two cache lines when entries follow one another. A cold
-// half is a cache line and 8 bytes.
+// TestAccountSize pins the bytes of an account. A hot half, with a key of 16 bytes and 16 more
+// bytes of its entry, is 120 bytes. If entries follow one another, that is mostly two cache lines.
+// A cold half is a cache line and 8 bytes.
 func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(hot{}), uintptr(88); got > most {
 		t.Errorf("bytes of a hot half = %d, want at most %d", got, most)
@@ -36,7 +36,7 @@ func TestTakeNeedsHotHalfOnly(t *testing.T) {
 	}
 }
 
-// TestAppliesTo names the limit that an account was last used under.
+// TestAppliesTo checks that an account applies to the limit that it was last used under.
 func TestAppliesTo(t *testing.T) {
 	nine := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute})
 	twelve := mustRule(t, fixed, limiter.Limit{Events: 12, Window: time.Minute})
@@ -63,8 +63,8 @@ func TestAppliesTo(t *testing.T) {
 	}
 }
 
-// TestIdle removes no account that holds a lease, is in debt, has a request under way or remembers
-// a denial.
+// TestIdle checks that an account is not idle while it holds a lease, has debt, has a request under
+// way or remembers a denial.
 func TestIdle(t *testing.T) {
 	const now, idleFor = 1000 * sec, 30 * sec
 	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}})

@@ -6,28 +6,28 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// windowLeases lease debited events of a window, a sub-window or a log, which expire with it. A
-// lease that takes have not spent by then is returned, unless its window has passed.
+// windowLeases lease debited events of a window, a sub-window or a log, which expire with it. When
+// a lease expires, its unspent events are returned, unless their window has passed.
 type windowLeases struct{}
 
 var _ leaseKind = windowLeases{}
 
 const (
 	// Far from the limit, the size of a lease is the expected demand and its square root, less
-	// seldomSpent. Random arrivals vary by the square root. So one event is wanted where 0.7 are
-	// expected: with that demand it is spent every second time (1 - e^-0.7 = 0.5). With less,
-	// returning it costs the store more requests than it saves.
+	// seldomSpent. Random arrivals vary by the square root. So one event is wanted if 0.7 are
+	// expected: takes then spend it every second time (1 - e^-0.7 = 0.5). If fewer are expected,
+	// the return of the event costs the store more requests than the lease saves.
 	seldomSpent = 0.5
 
-	// A log leases events where leastOfLog are expected, and up to moreOfLog more the nearer the
-	// limit is. A smaller lease saves less than it costs, as leased events count for longer.
+	// A log leases events if leastOfLog are expected, and moreOfLog times the used part of the
+	// limit. A smaller lease saves less than it costs, because leased events count for longer.
 	leastOfLog, moreOfLog = 2, 4
 
-	// A lease is low when one in lowParts of its expected demand, or of the usual lease time, is
-	// left.
+	// A lease is low when it has left the expected demand divided by lowParts, or the usual lease
+	// time divided by lowParts.
 	lowParts = 8
 
-	// maxWant bounds what is wanted at a time.
+	// maxWant bounds the events that are wanted at a time.
 	maxWant = 1 << 30
 )
 
@@ -67,9 +67,9 @@ func (windowLeases) add(a account, r *limiter.Rule, sent, _ instant, l *limiter.
 	a.addLease(l.Granted, granted, (sent.since(a.base)+lasts)/1000)
 }
 
-// addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
-// requests no third, but a take that is undone meanwhile may bring one back. Then the two become
-// one, with the name and the end of the older one.
+// addLease adds a lease as the newer one. expires is in ms after base. An account with two leases
+// requests no third. But a take that is undone while a request is under way may bring an older
+// lease back. Then the two leases become one, with the name and the end of the older one.
 func (a account) addLease(events int64, granted limiter.Instant, expires int64) {
 	if a.remaining[0] == 0 {
 		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
@@ -84,30 +84,30 @@ func (a account) addLease(events int64, granted limiter.Instant, expires int64) 
 	a.expires[newer] = uint16(max(0, min(expires, math.MaxUint16)))
 }
 
-// leaseSize returns events as the size of a lease. What a node wants is far below the largest one.
+// leaseSize returns events as the size of a lease, which is bounded. Nodes want far fewer events.
 func leaseSize(events int64) uint32 { return uint32(min(events, math.MaxInt32)) }
 
 func (windowLeases) isLow(h *hot, r *limiter.Rule, now instant, _ int64) bool {
 	left, lasts := h.newest(r, now)
 	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts {
-		return false // without further calculation, as mostly: no lease is twice as long as usual
+		return false // the usual case, decided without want: no lease is twice as long as usual
 	}
 	return h.want(r, now) > 0
 }
 
 // shouldRenew reports whether the lease has expired, and takes have spent at least a fourth of what
-// was expected since the newest request. A lease that few takes have spent is not renewed.
+// was expected since the newest request. A lease of which takes have spent less is not renewed.
 func (windowLeases) shouldRenew(a account, r *limiter.Rule, now instant) bool {
 	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
 	return inUse && a.leased(r, now) == 0 && a.want(r, now) > 0
 }
 
 // intoNext is how long after the end of a window its leases are looked after, in µs. By then the
-// next window has begun for the store too, and grants are of that one.
+// next window has begun for the store too, so that it grants events of the next window.
 const intoNext = 2000
 
-// nextReturn has leases looked after when they expire, or shortly after the window that they expire
-// with.
+// nextReturn has leases looked after when they expire. If they expire with their window, they are
+// looked after shortly after its end.
 func (windowLeases) nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant) {
 	for i := range a.remaining {
 		switch lasts := a.usableFor(i, now); {
@@ -138,13 +138,13 @@ func (windowLeases) dropPassed(h *hot, r *limiter.Rule, now instant) (events int
 	return events
 }
 
-// holds finds a lease by its name: the newer one may have become the older one.
+// holds finds the lease by its name, because the newer lease may have become the older one.
 func (windowLeases) holds(a account, _ instant, _ int, e limiter.Events) (lease int, ok bool) {
 	switch e.At {
 	case a.grantedAt[0]:
 		return 0, a.canTakeBack(0)
 	case a.grantedAt[1]:
-		// An older lease was spent before the first one came.
+		// A name that is not newer is that of a lease spent before the older one came.
 		return 1, a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1)
 	}
 	return 0, false
@@ -158,15 +158,16 @@ func (h *hot) canTakeBack(lease int) bool {
 
 func (windowLeases) returnedAsSpent() bool { return false }
 
-// outlive returns leases after a reset: the store ignores those that it granted before.
+// outlive has the leases expire after a reset, so that they are returned. The store ignores returns
+// of leases that it granted before the reset.
 func (windowLeases) outlive(h *hot, reset bool) {
 	if reset {
 		h.retire()
 	}
 }
 
-// want returns how many events to lease beyond those that are kept. It is 0 while the newest lease
-// is not low.
+// want returns how many events to lease beyond those that the account keeps. It returns 0 if the
+// newest lease is not low.
 func (h *hot) want(r *limiter.Rule, now instant) int64 {
 	if !r.Leases() || h.remaining[0] > 0 && h.remaining[1] > 0 {
 		return 0
@@ -180,9 +181,9 @@ func (h *hot) want(r *limiter.Rule, now instant) int64 {
 	return max(0, h.sizeFor(r, now, expected)-h.keepDuringRefill(r, left, lasts))
 }
 
-// sizeFor returns the size of a lease of which expected events will probably be spent. Near the
-// limit, it is only what is nearly always spent. In a log it is nothing there, as leased events
-// count for longer than those spent at once.
+// sizeFor returns the size of a lease of which takes will probably spend expected events. Near the
+// limit, the lease has only as many events as takes nearly always spend. A log leases nothing
+// there, because leased events count for longer than those spent at once.
 func (h *hot) sizeFor(r *limiter.Rule, now instant, expected float32) int64 {
 	near, deviation := h.nearLimit(r, now), float32(math.Sqrt(float64(expected)))
 	switch {
@@ -207,11 +208,11 @@ func (h *hot) nearLimit(r *limiter.Rule, now instant) bool {
 	return float64(r.Capacity()-h.used) < near*math.Sqrt(float64(r.Capacity())) && !h.windowPassed(r, now)
 }
 
-// usedPart returns which part of the limit was used.
+// usedPart returns which part of the limit was used by the newest reply.
 func (h *hot) usedPart(r *limiter.Rule) float32 { return float32(h.used) / float32(r.Capacity()) }
 
-// keepDuringRefill returns how many of the events of a lease takes may spend until the reply to a
-// refill. It is half of what they will probably spend of it, so that few are left in the end.
+// keepDuringRefill returns how many events of a lease takes may spend until the reply to a refill.
+// It is half of what they would probably spend until the lease expires, so that few are left then.
 func (h *hot) keepDuringRefill(r *limiter.Rule, left, lasts int64) int64 {
 	return min(left, int64(h.expected(r, lasts)/2))
 }
@@ -221,7 +222,7 @@ func (h *hot) expected(r *limiter.Rule, us int64) float32 {
 	return h.demand * float32(us) / float32(demandHorizon*r.LeaseTime())
 }
 
-// lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
+// lastsFor reports whether the newest lease will probably suffice for us µs and there is no debt.
 func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
 	left, lasts := h.newest(r, now)
 	return h.debt == 0 && lasts > us && h.expected(r, us) < float32(left)+0.5

@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
-// shardBits is the logarithm of the number of shards: enough that takes on tens of cores seldom
-// meet.
+// shardBits is the logarithm of the number of shards: so many that takes on tens of cores seldom
+// wait for each other's lock.
 const shardBits = 7
 
 // Accounts are the accounts of one zone. Use [Store.Open].
@@ -21,10 +21,10 @@ type Accounts struct {
 	rules    rules
 	crowd    crowd
 
-	// keysAtLimit are those that the last sweep of each part has found.
+	// keysAtLimit is how many keys at their limit the last sweep of each part has found.
 	keysAtLimit [sweepParts]atomic.Int32
 
-	// closed says that no account is added any more, and that nothing stays leased.
+	// closed says that no account is added any more, and that all leases are returned.
 	closed atomic.Bool
 }
 
@@ -35,8 +35,9 @@ type shard = keyed.Shard[hot, cold, shardState]
 type shardState struct {
 	queues map[name]*queue // of the accounts with a request under way
 
-	// Accounts that have something to spend or to tell the lender, but whose last request has
-	// failed, or could not be sent. By hash, as they are found by their hash when the wheel turns.
+	// The pauses of accounts that have something to spend or news for the lender, but whose last
+	// request has failed or could not be sent. The keys are the hashes by which the wheel finds
+	// accounts.
 	backoffs map[uint64]backoff
 }
 
@@ -54,8 +55,8 @@ func accountOf(sh *shard, e *entry) account { return account{e.Value(), sh.Entri
 // Name implements [limiter.Counts].
 func (z *Accounts) Name() string { return z.name }
 
-// KeysAtLimit returns how many keys were at their limit when they were swept last, as far as this
-// node knows: the store has denied a take and told a retry instant that was still to come.
+// KeysAtLimit returns how many keys were at their limit when their accounts were last swept, as far
+// as this node knows: the store has denied a take, and its retry instant was still to come.
 func (z *Accounts) KeysAtLimit() (n int) {
 	for i := range z.keysAtLimit {
 		n += int(z.keysAtLimit[i].Load())
@@ -67,8 +68,8 @@ func (z *Accounts) KeysAtLimit() (n int) {
 // several times.
 func (z *Accounts) Keys(yield func(key []byte) bool) { z.accounts.Texts(yield) }
 
-// Close returns what is leased in the zone and removes its accounts. Takes that are under way are
-// decided. Later ones are left to the lender.
+// Close returns the leases of the zone and removes its accounts. Takes under way are decided. The
+// lender decides later ones.
 func (z *Accounts) Close() {
 	s := z.store
 	s.mu.Lock()
@@ -82,10 +83,10 @@ func (z *Accounts) Close() {
 	}
 }
 
-// leases reports whether more events are to be leased.
+// leases reports whether accounts may request more leases.
 func (z *Accounts) leases() bool { return !z.closed.Load() && !z.store.leasingEnded.Load() }
 
-// zoneOf returns the zone of r, or nil when it is not an open zone of s.
+// zoneOf returns the zone of r. It returns nil if that is not an open zone of s.
 func (s *Store) zoneOf(r *limiter.Rule) *Accounts {
 	z, _ := r.Zone.(*Accounts)
 	if z == nil || z.store != s || z.closed.Load() {
@@ -110,7 +111,8 @@ func (l *location) locate(z *Accounts, id uint32, key []byte) {
 	l.shard = z.accounts.Shard(l.key.Hash)
 }
 
-// locate returns where the account of key under r is, unless its zone is closed.
+// locate returns the location of the account of key under r. It reports false if the zone of r is
+// not open.
 func (s *Store) locate(r *limiter.Rule, key []byte) (l location, ok bool) {
 	z := s.zoneOf(r)
 	if z == nil {
@@ -147,9 +149,9 @@ func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
 	}
 }
 
-// addLocked adds an account, of which there is none. It fails when the zone is closed, or when it
-// is full and no account can be evicted. returns are calls that return what evicted accounts held:
-// the caller sends them, whether or not it succeeds.
+// addLocked adds an account for the key of l, which must have none. It reports false if the zone is
+// closed, or if the zone is full and no account can be evicted. returns are calls that return what
+// evicted accounts held. The caller sends them in both cases.
 func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, returns []*call) {
 	z := l.zone
 	if z.closed.Load() {
@@ -175,25 +177,27 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	return accountOf(l.shard, e), true, returns
 }
 
-// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
-// nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
+// idle reports whether nothing is lost when the account is removed: it has no lease, no debt, no
+// remembered denial and a full local bucket, and was not used for idleFor µs. nodes is how many
+// nodes share the limit in an outage.
 func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
 	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.settled() && !a.denies(r, now, math.MaxInt64) &&
 		now.since(a.idleSince(now)) > idleFor
 }
 
-// evictionCost returns the more, the later the account was used. An account stays while it has a
-// request under way, remembers a denial or is at its local limit, and while it holds leases that
-// could not be returned.
+// evictionCost returns a cost that is higher, the later the account was used. An account is not
+// evictable while it has a request under way, remembers a denial or is at its local limit. Nor is
+// it while it holds leases if canReturn is false.
 func (a account) evictionCost(r *limiter.Rule, now instant, canReturn bool) (cost int64, evictable bool) {
-	leased := a.held() // debt is lost: else a flood in an outage would lock out new keys
+	leased := a.held() // debt does not count: else a flood in an outage would lock out new keys
 	evictable = (canReturn || leased == 0) && !a.requesting && !a.denies(r, now, math.MaxInt64) &&
 		!a.atLocalLimit(now)
 	return int64(a.idleSince(now)), evictable
 }
 
-// closeAccountLocked returns the call that tells the lender what the account of e has leased and
-// its debt, or nil. The caller removes the account, which must have no request under way.
+// closeAccountLocked returns the call that returns the leases of the account of e and tells the
+// lender its debt. It returns nil if there are neither. The caller removes the account, which must
+// have no request under way.
 func (z *Accounts) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	a := accountOf(sh, e)
 	r := z.rules.ruleFor(e.ID(), a)
@@ -207,30 +211,31 @@ func (z *Accounts) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	return c
 }
 
-// dropPassed drops the leases of a window that has passed.
+// dropPassed drops the leases of a that the lender would not take back any more, and counts their
+// events.
 func (z *Accounts) dropPassed(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassed(r, now); n > 0 {
 		z.store.stats.expired.Add(uint64(n))
 	}
 }
 
-// dropPassedDebt drops the debt of a window that has passed.
+// dropPassedDebt drops the debt of a that counts no longer, and counts its events.
 func (z *Accounts) dropPassedDebt(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassedDebt(r, now); n > 0 {
 		z.store.stats.debtDropped.Add(uint64(n))
 	}
 }
 
-// rules are those that accounts were last requested under. The janitor needs them, as accounts do
-// not name their rule. Takes of one ID may have several limits: those of tiers, and of an earlier
-// configuration.
+// rules are those under which accounts last sent requests. The janitor needs them, because an
+// account does not name its rule. Takes of one ID may have several limits: those of tiers, and of
+// an earlier configuration.
 type rules struct {
 	mu   sync.Mutex // held while a list is replaced
 	byID sync.Map   // rule ID -> []*limiter.Rule, the newest first
 }
 
-// maxRulesPerID bounds the rules of one ID. When the rule of an account is not known any more, the
-// account is treated as if its limit had changed: its leases go back.
+// maxRulesPerID bounds the rules of one ID. If the rule of an account is not known any more, the
+// account is treated as if its limit had changed: its leases are returned.
 const maxRulesPerID = 256
 
 // add makes r the newest rule of its ID, in place of an older one with the same limit.
@@ -259,7 +264,8 @@ func (rs *rules) list(id uint32) []*limiter.Rule {
 	return known
 }
 
-// ruleFor returns the rule of an account with this rule ID.
+// ruleFor returns the rule of an account with this rule ID. It returns the newest rule of the ID if
+// the account's own is not known any more.
 func (rs *rules) ruleFor(id uint32, a account) *limiter.Rule {
 	known := rs.list(id)
 	for _, r := range known {

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestCloseZoneReturnsLeases closes a zone with leases. They are returned before Close returns, and
-// the zone is empty when it is opened again.
+// TestCloseZoneReturnsLeases closes a zone with leases. Close returns only after the leases are
+// returned. The zone is empty when it is opened again.
 func TestCloseZoneReturnsLeases(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r, other := n.fixed("zone", 1, 10_000), n.fixed("a", 2, 10_000)
@@ -23,7 +23,7 @@ func TestCloseZoneReturnsLeases(t *testing.T) {
 		n.warm(other, "key")
 		leased, zone := n.leased(other, "key"), n.zoneOf(r)
 		zone.Close()
-		zone.Close() // has no effect
+		zone.Close() // a second Close has no effect
 		if got := zone.accounts.Len(); got != 0 {
 			t.Errorf("accounts of the zone that was closed = %d, want none", got)
 		}
@@ -43,8 +43,8 @@ func TestCloseZoneReturnsLeases(t *testing.T) {
 	})
 }
 
-// TestCloseZoneWaitsForRequests closes a zone while its account has a request under way. Waiters
-// are decided, and what the reply grants is returned.
+// TestCloseZoneWaitsForRequests closes a zone while its account has a request under way. The
+// waiters are decided, and the lease in the reply is returned.
 func TestCloseZoneWaitsForRequests(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
@@ -68,7 +68,7 @@ func TestCloseZoneWaitsForRequests(t *testing.T) {
 	})
 }
 
-// TestTakeInClosedZone leaves takes of a closed zone to the lender.
+// TestTakeInClosedZone has the lender decide takes of a closed zone.
 func TestTakeInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -90,8 +90,8 @@ func TestTakeInClosedZone(t *testing.T) {
 	})
 }
 
-// TestZoneClosedBetweenSteps closes a zone between two steps of a take. A take that does not wait
-// yet is left to the lender, and nothing is refilled.
+// TestZoneClosedBetweenSteps closes a zone between two steps of a take. If the take does not wait
+// yet, the lender decides it. Nothing is refilled.
 func TestZoneClosedBetweenSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -108,8 +108,8 @@ func TestZoneClosedBetweenSteps(t *testing.T) {
 	})
 }
 
-// TestTakeInClosedZoneFails fails a take that is left to the lender, and keeps what the other zones
-// took.
+// TestTakeInClosedZoneFails has the lender fail a take of a closed zone. What the takes of other
+// zones have taken stays taken.
 func TestTakeInClosedZoneFails(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		closed, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)

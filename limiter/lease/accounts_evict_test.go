@@ -23,7 +23,7 @@ func TestEvictionReturnsLease(t *testing.T) {
 	})
 }
 
-// TestEvictsLeastRecentlyUsed keeps the accounts that were used last.
+// TestEvictsLeastRecentlyUsed checks that the accounts that were used last are not evicted.
 func TestEvictsLeastRecentlyUsed(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.boundedRule(10_000, 2000)
@@ -45,14 +45,15 @@ func TestEvictsLeastRecentlyUsed(t *testing.T) {
 				kept++
 			}
 		}
-		if kept < 930 { // only the some sixteen accounts of a shard are compared with each other
+		if kept < 930 { // only about sixteen accounts of a shard are compared with each other
 			t.Errorf("kept %d of the 1000 accounts that were used last, want 930 or more", kept)
 		}
 	})
 }
 
-// TestAccountsNotEvictable keeps accounts that remember a denial, are at their local limit or have a
-// request under way. When there are no others, the lender decides new keys.
+// TestAccountsNotEvictable checks that no account is evicted that remembers a denial, is at its
+// local limit or has a request under way. If there are no other accounts, the lender decides new
+// keys.
 func TestAccountsNotEvictable(t *testing.T) {
 	inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
@@ -79,7 +80,7 @@ func TestAccountsNotEvictable(t *testing.T) {
 	})
 }
 
-// TestEvictionWithFullBackground evicts accounts that have nothing to return. When there are none,
+// TestEvictionWithFullBackground evicts accounts that have nothing to return. If there are none,
 // the lender decides the new key.
 func TestEvictionWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -88,7 +89,7 @@ func TestEvictionWithFullBackground(t *testing.T) {
 		n.allowed(r, "empty", 1, limiter.FromStore)
 		leased := n.leased(r, "leased")
 		release := n.fillBackground(maxBackground)
-		n.allowed(r, "new", 1, limiter.FromStore) // in place of the empty one, although that was used later
+		n.allowed(r, "new", 1, limiter.FromStore) // evicts "empty", though it was used last
 		n.grant(r, "new", 5)
 		n.allowed(r, "newer", 1, limiter.FromStore)
 		if got := n.leased(r, "leased"); got != leased {
@@ -122,9 +123,9 @@ func TestLoweredMaxKeys(t *testing.T) {
 	})
 }
 
-// TestSameKeyTwiceInFullZone takes one key under two rules where there is room for one account. The
-// second take evicts the account of the first, or is left to the lender. The requests of a call
-// have different rules.
+// TestSameKeyTwiceInFullZone takes one key under two rules in a zone with room for one account.
+// Either the second take evicts the account of the first, or the lender decides it. No call has two
+// requests under one rule.
 func TestSameKeyTwiceInFullZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		first, second := n.boundedRule(1000, 1), n.rule(limiter.Rule{

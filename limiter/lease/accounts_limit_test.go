@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLoweredLimit returns what was leased of the old limit, and spends none of it.
+// TestLoweredLimit lowers a limit. The leases under the old limit are returned and not spent.
 func TestLoweredLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old, lowered := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 200)
@@ -17,7 +17,7 @@ func TestLoweredLimit(t *testing.T) {
 		n.denied(lowered, "key", 1, limiter.FromStore)
 		n.waitForReplies()
 		n.checkUsed(old, "key", taken)
-		n.allowed(old, "key", 1, limiter.FromStore) // a request that is still under way by the old configuration
+		n.allowed(old, "key", 1, limiter.FromStore) // still by the old configuration
 	})
 }
 
@@ -34,7 +34,7 @@ func TestRaisedLimitClearsDenial(t *testing.T) {
 }
 
 // TestChangedLimitKeepsCount raises a limit and lowers it, under every algorithm, with and without
-// leases. Each acts on the next take, and what was consumed counts under it.
+// leases. Each change applies to the next take, and what was consumed counts under the new limit.
 func TestChangedLimitKeepsCount(t *testing.T) {
 	for _, kind := range kinds {
 		for _, strict := range []bool{false, true} {
@@ -82,8 +82,8 @@ func TestLimitChangesDuringRequest(t *testing.T) {
 	})
 }
 
-// TestServedUnderEarlierLimit raises the limit and resets the key while a request is under way.
-// What its reply serves tells of no more than its limit.
+// TestServedUnderEarlierLimit raises the limit and resets the key while a request is under way. Its
+// reply tells clients no more remaining events than the limit of the request has.
 func TestServedUnderEarlierLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 100)
@@ -102,8 +102,8 @@ func TestServedUnderEarlierLimit(t *testing.T) {
 	})
 }
 
-// TestTiersShareARuleID keeps the lease of a key under its own limit, although another tier with
-// the same rule ID was used last.
+// TestTiersShareARuleID keeps the lease of a key under its own limit, although the rule ID was last
+// used with the limit of another tier.
 func TestTiersShareARuleID(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		free, pro := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 20_000)
@@ -121,8 +121,8 @@ func TestTiersShareARuleID(t *testing.T) {
 	})
 }
 
-// TestManyLimitsOfOneRuleID drops the oldest rules of an ID. Accounts under them are treated under
-// the newest.
+// TestManyLimitsOfOneRuleID drops the oldest rules of an ID. Accounts under these rules are treated
+// as under the newest rule.
 func TestManyLimitsOfOneRuleID(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old := n.fixed("zone", 1, 10_000)

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestAdmission admits a take without the lender in each of the ways that there are for a key with
-// an account. A take that is carried becomes another one with the reply.
+// TestAdmission admits a take of a key with an account in each way in which that happens without
+// the lender. The reply changes how a carried take was admitted.
 func TestAdmission(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -51,8 +51,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestDropFillsLocalBucketOnce resets a key while a request is under way. Its local bucket is full
-// then. What is taken from it after that is not there once more when the reply comes.
+// TestDropFillsLocalBucketOnce resets a key while a request is under way. That fills its local
+// bucket. The reply does not fill the bucket again after events were taken from it.
 func TestDropFillsLocalBucketOnce(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 300 * time.Millisecond })

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestTakeDoesNotAllocate decides from accounts. The race detector allocates, so this test runs
+// TestTakeDoesNotAllocate takes from accounts. The race detector allocates, so this test runs
 // without it.
 func TestTakeDoesNotAllocate(t *testing.T) {
 	for _, deny := range []bool{false, true} {
@@ -44,8 +44,8 @@ func TestTakeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestMemoryPerAccount measures accounts as most are on a node: used once, with nothing leased. What
-// is leased takes no more memory. The race detector needs memory of its own, so this test runs
+// TestMemoryPerAccount measures accounts as most accounts of a node are: used once, without a
+// lease. A lease takes no more memory. The race detector needs memory of its own, so this test runs
 // without it.
 func TestMemoryPerAccount(t *testing.T) {
 	for _, tt := range []struct {
@@ -64,7 +64,8 @@ func TestMemoryPerAccount(t *testing.T) {
 	}
 }
 
-// bytesPerAccount measures accounts while they are added. Tables grow now and then.
+// bytesPerAccount measures the memory of accounts while they are added, because tables grow now and
+// then.
 func bytesPerAccount(t *testing.T, length int) (mean, most float64) {
 	const keys, steps = 400_000, 20
 	s := New(&plentyLender{deny: true}, Options{Clock: func() limiter.Instant { return benchStart }})
@@ -92,7 +93,7 @@ func bytesPerAccount(t *testing.T, length int) (mean, most float64) {
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what the first one finds to be unused is swept by the second
+	runtime.GC() // the second collection sweeps what the first found to be unused
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
-// TestAttended checks that nothing happens in an attended store by itself: leases that nobody uses go
-// back when Attend is called, and time is that of its clock alone.
+// TestAttended checks that nothing happens in an attended store by itself. Unused leases are
+// returned when Attend is called. The only clock of the store is Options.Clock.
 func TestAttended(t *testing.T) {
 	at := now
 	algorithm := limiter.Algorithm{Kind: limiter.FixedWindow}

@@ -52,7 +52,7 @@ func TestBackoffAfterFailures(t *testing.T) {
 		if got := n.Stats().Requests - before; spent < 20 || got < 1 || got > 2 {
 			t.Errorf("requests while %d takes were decided in %v = %d, want 1 or 2", spent, time.Duration(spent)*10*time.Millisecond, got)
 		}
-		n.fails(errCut, takeOf(r, "key", 1)) // a take that has to wait sends a request all the same
+		n.fails(errCut, takeOf(r, "key", 1)) // it needs a request, in spite of the pause
 		n.fails(errCut, takeOf(r, "key", 1))
 
 		n.lender.delay = rtt
@@ -73,8 +73,8 @@ func TestBackoffAfterFailures(t *testing.T) {
 	})
 }
 
-// TestDebtIsRetriedWithBackoff sends debt again about 100 ms after the first failure, then less and
-// less often. A success resets the pause.
+// TestDebtIsRetriedWithBackoff sends debt again about 100 ms after the first failure, and then
+// after longer and longer pauses. A success makes the next pause short again.
 func TestDebtIsRetriedWithBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -108,8 +108,8 @@ func TestDebtIsRetriedWithBackoff(t *testing.T) {
 	})
 }
 
-// TestFailedTakeKeepsBackoff has takes wait during a pause of debt. A reply to them ends the pause.
-// A failure does not.
+// TestFailedTakeKeepsBackoff has takes wait during a pause of debt. A reply to them ends the pause,
+// and a failure does not.
 func TestFailedTakeKeepsBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -136,8 +136,8 @@ func TestFailedTakeKeepsBackoff(t *testing.T) {
 	})
 }
 
-// TestLeaseExpiresDuringBackoff returns an expired lease when the pause is over, without what the
-// failed request was to return.
+// TestLeaseExpiresDuringBackoff returns an expired lease when the pause is over. The events that
+// the failed request was to return are lost.
 func TestLeaseExpiresDuringBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
@@ -146,7 +146,7 @@ func TestLeaseExpiresDuringBackoff(t *testing.T) {
 		n.grant(r, "key", 30)
 		time.Sleep(9 * time.Second) // a lease lasts 10 s
 		n.lender.always(lostRequest)
-		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease expires soon
+		n.allowed(r, "key", 1, limiter.FromLease) // has the lease refilled, because it expires soon
 		n.waitForReplies()
 		n.lender.always(answered)
 		kept := n.leased(r, "key")
@@ -188,7 +188,8 @@ func TestRefillAfterBackoff(t *testing.T) {
 	})
 }
 
-// TestAttendSoonKeepsBackoff leaves a pause as it is. The wheel comes once, at its end.
+// TestAttendSoonKeepsBackoff checks that attendSoonLocked does not change a pause. The wheel comes
+// once, at the end of the pause.
 func TestAttendSoonKeepsBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		p := n.locationOf(n.fixed("zone", 1, 10), "key")
@@ -205,8 +206,8 @@ func TestAttendSoonKeepsBackoff(t *testing.T) {
 	})
 }
 
-// TestNoRenewalDuringBackoff attends to a key whose lease was spent. Nothing is requested until its
-// pause is over.
+// TestNoRenewalDuringBackoff attends to a key whose lease was spent. It requests nothing until the
+// pause of the key is over.
 func TestNoRenewalDuringBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
@@ -236,8 +237,8 @@ func TestNoRenewalDuringBackoff(t *testing.T) {
 	})
 }
 
-// TestDebtIsSettledAfterFailures settles a debt although requests have failed without effect and no
-// take comes. No debt is settled twice.
+// TestDebtIsSettledAfterFailures settles debt although no take comes, and although requests have
+// failed without effect before. No debt is settled twice.
 func TestDebtIsSettledAfterFailures(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)

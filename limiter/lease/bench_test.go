@@ -13,7 +13,7 @@ import (
 // benchStart is the instant at which the benchmarks begin.
 const benchStart limiter.Instant = 1_767_225_600_000_000
 
-// BenchmarkTake compares what accounts decide with the least that any limiter must do.
+// BenchmarkTake compares takes that accounts decide with the least that any limiter must do.
 //
 //	go test -run '^$' -bench Take ./limiter/lease
 func BenchmarkTake(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkTake(b *testing.B) {
 }
 
 // contenderOf returns a contender that takes each event from several zones at once. Their accounts
-// must decide from this source: from leases, two million times a second.
+// must decide all takes from this source. If that is leases, there are two million takes a second.
 func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source) baseline.Contender {
 	return baseline.Contender{Name: "lease/" + name, Open: func(b *testing.B, keys [][]byte) func() baseline.Counter {
 		lender := &plentyLender{deny: from == limiter.FromRememberedDenial}
@@ -50,7 +50,7 @@ func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source)
 			ctx, now, step := context.Background(), benchStart, limiter.Instant(0)
 			takes := make([]limiter.Take, zones)
 			return func(key []byte) (left int64) {
-				if from == limiter.FromLease { // a denial is remembered for a second, less than the benchmark takes
+				if from == limiter.FromLease { // a benchmark outlasts the memory of a denial
 					now, step = now+step, 1-step
 				}
 				for z := range takes {

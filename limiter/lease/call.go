@@ -14,15 +14,15 @@ type call struct {
 	key      []byte
 	sent     instant
 	written  atomic.Int64 // the uptime at which it was last written to the network; 0 if never
-	again    atomic.Bool  // it was written more than once, as the store had refused to execute it
+	again    atomic.Bool  // it was written more than once: the store had refused to execute it
 	targets  []target
 	requests []limiter.LeaseRequest
 
-	background bool   // nobody waits for it, so it counts in Store.background
-	refill     bool   // it wants leases although nobody waits
-	latch      *latch // is done when the call is; may be nil
+	background bool   // no take waits for it, so it counts in Store.background
+	refill     bool   // it wants leases although no take waits
+	latch      *latch // to be told when the call is complete; may be nil
 
-	room struct { // for one request, in the same allocation
+	room struct { // for one request, in the allocation of the call
 		targets  [1]target
 		requests [1]limiter.LeaseRequest
 	}
@@ -31,10 +31,10 @@ type call struct {
 // A target is where the reply to one request of a call belongs.
 type target struct {
 	location           // its key's text is that of the call
-	queue       *queue // nil if the account was removed, and nobody waits
+	queue       *queue // nil if the account was removed, so that no take waits
 	content     content
 	incarnation uint64 // of the lender that the request is for
-	told        int64  // events of the debt of the account that LeaseRequest.More settles
+	told        int64  // how many events of LeaseRequest.More are debt of the account
 }
 
 func newCall(key []byte, now instant) *call {
@@ -43,14 +43,14 @@ func newCall(key []byte, now instant) *call {
 	return c
 }
 
-// hasRoomFor reports whether c, unless it is in the background, can carry one more request of this
-// key.
+// hasRoomFor reports whether c can carry one more request of this key. A call in the background
+// carries one request only.
 func (c *call) hasRoomFor(key []byte) bool {
 	return !c.background && len(c.requests) < limiter.MaxLeaseRequests && bytes.Equal(c.key, key)
 }
 
-// overdueAt returns when the reply to c is late, as an uptime, if it may take that long from the
-// instant at which c was written: never, while that has not happened.
+// overdueAt returns the uptime from which the reply to c is late, if within is how long it may take
+// after c was written. The reply is never late if c was not written yet.
 func (c *call) overdueAt(within time.Duration) time.Duration {
 	if written := time.Duration(c.written.Load()); written != 0 {
 		return written + within
@@ -58,7 +58,8 @@ func (c *call) overdueAt(within time.Duration) time.Duration {
 	return math.MaxInt64
 }
 
-// requestLocked has c carry a request for the account a and its queue q, which may be new.
+// requestLocked has c carry a request for the account a, with the content as. q is the queue of the
+// account, which may be new.
 func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, as content) {
 	st := &l.shard.State
 	if st.queues == nil {
@@ -73,8 +74,8 @@ func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, 
 	c.addLocked(t, a, r)
 }
 
-// sendWaiting has a request of c carry all waiters. It returns the least that one of them needs,
-// and what the others need. So when the least is denied, all are.
+// sendWaiting has a request of c carry all waiters. need is the smallest cost of a waiter, and more
+// is the sum of the other costs. So if the smallest cost is denied, all are.
 func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 	q.underWay[as] = underWay{call: c, waiters: q.waiting}
 	for i, w := range q.waiting {
@@ -88,7 +89,7 @@ func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 	return need, more - need
 }
 
-// addLocked adds a request for the account a, which has none under way with the content of t.
+// addLocked adds a request for the account a, which must have none under way with the content of t.
 func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 	c.requests = append(c.requests, limiter.LeaseRequest{Key: c.key, Nodes: t.zone.store.options.Nodes()})
 	l := &c.requests[len(c.requests)-1]
@@ -105,7 +106,7 @@ func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 	c.targets = append(c.targets, t)
 }
 
-// fillEverything fills in l, a request of c for the account a that carries all there is.
+// fillEverything fills in l, a request of c for the account a with the content everything.
 func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more int64, l *limiter.LeaseRequest) {
 	t.zone.dropPassed(a, r, c.sent)
 	t.zone.dropPassedDebt(a, r, c.sent)
@@ -127,9 +128,9 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 	}
 }
 
-// beginLocked returns a call for the account a that nobody waits for. full means that there are as
-// many as most of those, and so none is returned. Nor is one while the lender is known to be in an
-// outage: then the account backs off.
+// beginLocked returns a call in the background for the account a. If most such calls are under way
+// already, it returns nil and reports full. If the lender is known to be in an outage, it returns
+// nil and the account backs off.
 func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant, most int64, refill bool) (c *call, full bool) {
 	if s.lender.Refusal(l.key.Text) != nil {
 		s.backOffLocked(l, a, now)
@@ -144,8 +145,8 @@ func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant
 	return c, false
 }
 
-// beginSoonLocked returns a call that tells the lender of the news that the account a has. When the
-// background is too full for it, the wheel comes soon.
+// beginSoonLocked returns a call that tells the lender the news of the account a. If the background
+// is full, it returns nil and has the wheel come soon.
 func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now instant) *call {
 	c, full := s.beginLocked(l, a, r, now, maxBackground, false)
 	if full {
@@ -154,8 +155,8 @@ func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now ins
 	return c
 }
 
-// tellLocked has the next request of a carry these returns. If no request is under way, it returns
-// the call for it.
+// tellLocked has the next request of the account a carry these returns. If no request is under way,
+// it returns the call for that request, and otherwise nil.
 func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
 	if q := l.queueLocked(); q != nil {
 		q.pending.add(returns)
@@ -166,14 +167,14 @@ func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns p
 	return c
 }
 
-// send sends c to the lender, unless it is nil. No lock is held.
+// send sends c to the lender, unless c is nil. The caller holds no lock.
 func (s *Store) send(c *call) {
 	if c == nil {
 		return
 	}
 	s.stats.requests.Add(1)
 	var written func()
-	if !c.background { // else nobody waits
+	if !c.background { // a take waits for it
 		written = func() {
 			if c.written.Swap(int64(s.uptime())) != 0 {
 				c.again.Store(true)
@@ -184,21 +185,22 @@ func (s *Store) send(c *call) {
 }
 
 const (
-	// maxBackground bounds the calls under way that nobody waits for. They are more than a lender
-	// that replies in 10 ms needs for 400,000 requests per second, and a quarter of what the
-	// connection to one primary queues. The rest is for calls that takes wait for. Those are not
-	// bounded here, as a take that waits begins nothing else.
+	// maxBackground bounds the calls in the background that are under way. A lender that replies in
+	// 10 ms needs fewer for 400,000 requests per second. It is a quarter of what the connection to
+	// one primary queues: the rest is for calls that takes wait for. Their number is not bounded
+	// here, because a take that waits begins nothing else.
 	maxBackground = 4096
 
 	// maxRefills bounds the calls that takes begin for refills, so that a flood of new keys leaves
-	// room for the wheel: for leases that go back, and for older debt.
+	// room for the wheel, which returns leases and settles older debt.
 	maxRefills = maxBackground / 4 * 3
 )
 
-// A backgroundLimit counts the calls under way that nobody waits for.
+// A backgroundLimit counts the calls in the background that are under way.
 type backgroundLimit struct{ calls atomic.Int64 }
 
-// begin counts one call more, unless there are as many as most.
+// begin counts one call more. If most calls are under way already, it counts none and reports
+// false.
 func (b *backgroundLimit) begin(most int64) bool {
 	if b.calls.Add(1) <= most {
 		return true
@@ -209,5 +211,5 @@ func (b *backgroundLimit) begin(most int64) bool {
 
 func (b *backgroundLimit) end() { b.calls.Add(-1) }
 
-// room returns how many calls may begin.
+// room returns how many more calls may begin.
 func (b *backgroundLimit) room() int { return int(max(0, maxBackground-b.calls.Load())) }

@@ -10,9 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestFloodOfDebt has the lender come back after it was in an outage for tens of thousands of new
-// keys. Background calls stay within their bound while it does not reply, a take that has to wait is
-// decided, and in the end all debt is debited.
+// TestFloodOfDebt has the lender come back after an outage in which tens of thousands of new keys
+// came. While the lender does not reply, background calls stay within their bound, and a waiting
+// take is still decided. In the end all debt is debited.
 func TestFloodOfDebt(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		const keys = 20_000
@@ -40,7 +40,7 @@ func TestFloodOfDebt(t *testing.T) {
 			t.Errorf("stats = %+v, want %d owed and none settled", got, total)
 		}
 		n.lender.always(answered)
-		time.Sleep(9 * time.Second) // what is under way fails, and pauses for up to 2 s
+		time.Sleep(9 * time.Second) // the calls fail, and their accounts pause for 2 s at most
 		synctest.Wait()
 		if got := n.Stats(); got.DebtSettled != total || got.OutageDebt() != 0 {
 			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.DebtSettled, got.OutageDebt(), total)
@@ -56,8 +56,8 @@ func TestFloodOfDebt(t *testing.T) {
 	})
 }
 
-// TestRefillWithFullBackground has the next take refill a low lease without debt. Nothing is sent
-// in between.
+// TestRefillWithFullBackground checks that a low lease without debt is refilled by the next take
+// after the background has room, and not before.
 func TestRefillWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 100_000)
@@ -104,8 +104,8 @@ func TestDebtWithFullBackground(t *testing.T) {
 	})
 }
 
-// TestDebtGrowsDuringRequest settles new debt with the next call, which takes the place of the one
-// before.
+// TestDebtGrowsDuringRequest settles new debt with the next call, which takes the place of the call
+// before it.
 func TestDebtGrowsDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -127,8 +127,8 @@ func TestDebtGrowsDuringRequest(t *testing.T) {
 	})
 }
 
-// TestCallForWaitersIsNotBackground follows a background call by one that a take waits for, which
-// does not count.
+// TestCallForWaitersIsNotBackground has a call for a waiting take follow a background call. The
+// second call does not count as background.
 func TestCallForWaitersIsNotBackground(t *testing.T) {
 	inBubble(t, Options{Timeout: 5 * time.Second}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -136,7 +136,7 @@ func TestCallForWaitersIsNotBackground(t *testing.T) {
 		n.owes(r, "key", 5)
 		time.Sleep(500 * time.Millisecond) // the pause is over
 		var wg sync.WaitGroup
-		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is requested with the reply about the debt of 5
+		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // sent after the debt of 5
 		time.Sleep(time.Second)
 		if pending, _ := n.lender.pendingCalls(); pending != 1 || n.background.calls.Load() != 0 {
 			t.Errorf("calls while a take waits = %d, %d of them in the background; want 1 and 0", pending, n.background.calls.Load())
@@ -147,7 +147,7 @@ func TestCallForWaitersIsNotBackground(t *testing.T) {
 	})
 }
 
-// TestBackgroundLimit begins calls up to the given bound.
+// TestBackgroundLimit begins calls up to a bound.
 func TestBackgroundLimit(t *testing.T) {
 	var b backgroundLimit
 	for i, line := range []struct {

@@ -22,7 +22,7 @@ type chargedTraffic struct {
 	lasts    time.Duration
 }
 
-// An openResponse is one that ends later.
+// An openResponse is a response that ends later.
 type openResponse struct {
 	ends time.Time
 	node int
@@ -42,7 +42,7 @@ func (o *openResponses) Pop() any {
 	return last
 }
 
-// run returns the sum of what was charged, and the share of requests that were rejected.
+// run returns the sum of the charges, and the share of requests that were rejected.
 func (c chargedTraffic) run(t *testing.T) (charged int64, rejected float64) {
 	synctest.Test(t, func(t *testing.T) {
 		lender := newLender(rtt)
@@ -92,10 +92,11 @@ func (c chargedTraffic) run(t *testing.T) (charged int64, rejected float64) {
 	return charged, rejected
 }
 
-// ofModels returns what five requests to a model have cost in turn.
+// ofModels returns the cost of one of five requests to a language model.
 func ofModels(rng *rand.Rand) int64 { return []int64{58, 80, 175, 175, 175}[rng.IntN(5)] }
 
-// TestLoadOfCharges charges more than is reserved, for an hour. No more than the limit passes.
+// TestLoadOfCharges charges more than requests reserve, for an hour. No more than the limit is
+// consumed.
 func TestLoadOfCharges(t *testing.T) {
 	for _, nodes := range []int{1, 4} {
 		for _, tc := range []struct {
@@ -118,16 +119,16 @@ func TestLoadOfCharges(t *testing.T) {
 	}
 }
 
-// TestLoadOfLateRefunds reserves twice of what is charged, at 80 % of the limit. What responses
-// have not cost goes back, although they take long. Some does not, if the bucket has since lacked
-// little except what its parts hold: nobody knows what it has refilled then. A bucket of a burst that
-// refills in the time of a response is emptied by that now and then.
+// TestLoadOfLateRefunds reserves twice what is charged, at 80 % of the limit. The rest is refunded,
+// although responses take long. Some of it is lost if the bucket has lacked little since, apart
+// from what its parts hold, because nobody knows how much the bucket has refilled then. If a bucket
+// of a burst refills in the time of a response, these losses empty it now and then.
 func TestLoadOfLateRefunds(t *testing.T) {
 	for _, nodes := range []int{1, 4} {
 		for _, tc := range []struct {
 			burst    int64
 			response time.Duration
-			most     float64 // rejected
+			most     float64 // the most that may be rejected, as a share
 		}{
 			{1000, time.Second, 0.001}, {1000, 10 * time.Second, 0.015}, // about 0.006, deviation 0.0015
 			{6000, 10 * time.Second, 0.001}, {6000, 30 * time.Second, 0.001},

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// charge charges key under r, and wants this error.
+// charge charges key under r. The error must be want.
 func (n node) charge(r *limiter.Rule, key string, cost int64, want error) {
 	n.t.Helper()
 	if err := n.Charge(n.t.Context(), n.options.Clock(), []limiter.Take{takeOf(r, key, cost)}); err != want {
@@ -22,8 +22,8 @@ func (n node) consumed(r *limiter.Rule, key string) int64 {
 	return i.Count.Consumed
 }
 
-// TestCharge spends the lease first, and charges the lender the rest, however much that is. A key
-// without an account is charged by the lender.
+// TestCharge charges more than a lease has. The lease is spent first, and the lender is charged the
+// rest, however much that is. For a key without an account, the lender is charged everything.
 func TestCharge(t *testing.T) {
 	for _, kind := range []limiter.Kind{limiter.FixedWindow, limiter.TokenBucket} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -46,7 +46,7 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// TestChargeOfStrictRule charges the lender, which decides each take.
+// TestChargeOfStrictRule checks that the lender is charged everything under a strict rule.
 func TestChargeOfStrictRule(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{Strict: true, Limit: limiter.Limit{Events: 10, Window: time.Minute}})
@@ -57,7 +57,8 @@ func TestChargeOfStrictRule(t *testing.T) {
 	})
 }
 
-// TestChargeInOutage charges the local bucket, which lacks as much. The lender hears of one limit.
+// TestChargeInOutage charges the local bucket, which may lack any number of events. The lender
+// hears of one limit at most.
 func TestChargeInOutage(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 10, Window: 10 * time.Second}})

@@ -13,8 +13,8 @@ import (
 // A limiter.Instant is by the clock of the lender. The two cannot be compared. Only the time
 // between two instants, in µs, means the same by both clocks.
 //
-// Callers of a [Store] know no type but limiter.Instant. fromCaller converts what they give, and
-// forCaller what they get in a decision of an account.
+// Callers of a [Store] know no type but limiter.Instant. fromCaller converts the instants that they
+// pass, and forCaller those in the decisions that they get.
 type instant int64
 
 // never is later than every instant.
@@ -26,7 +26,7 @@ func fromCaller(i limiter.Instant) instant { return instant(i) }
 // forCaller returns i as callers of the store see it.
 func (i instant) forCaller() limiter.Instant { return limiter.Instant(i) }
 
-// plus returns the instant us after i, or never when that is too late for an instant.
+// plus returns the instant us µs after i, or never if that does not fit.
 func (i instant) plus(us int64) instant {
 	if i > 0 && us > int64(never-i) {
 		return never
@@ -46,12 +46,13 @@ const (
 	compareEvery = time.Second
 )
 
-// A clock returns instants that never go back. It follows the monotonic clock of the process, and
-// skips the time in which only the wall clock went on: while the host was suspended, leases and
-// remembered denials expired for everybody else.
+// A clock returns instants that never go back. It follows the monotonic clock of the process. It
+// skips time in which only the wall clock went on: the host was suspended, and for everybody else
+// leases and remembered denials expired meanwhile.
 //
-// A wall clock that is set forward looks the same and is harmless, as leases expire early. One that
-// is set back changes nothing. A clock has no lock and may be read concurrently.
+// If the wall clock is set forward, that looks like a suspension. It is harmless, because leases
+// only expire early. If the wall clock is set back, nothing changes. A clock has no lock and may be
+// read concurrently.
 type clock struct {
 	began time.Time
 	last  atomic.Pointer[reading]
@@ -89,8 +90,8 @@ type reading struct {
 	skipped time.Duration
 }
 
-// outdated reports whether the clocks, which now read mono and wall, should be compared again. A
-// reading older than r, of a goroutine that was overtaken, has no news.
+// outdated reports whether the clocks, which now read mono and wall, should be compared again. It
+// reports false for a reading older than r, which is from a goroutine that was overtaken.
 func (r *reading) outdated(mono, wall time.Duration) bool {
 	moved := wall - mono - r.ahead
 	return mono >= r.mono && (moved > leap || moved < -leap || mono-r.mono >= compareEvery)

@@ -10,12 +10,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestReading compares the clocks while they run, are set and stop.
+// TestReading compares the wall clock and the monotonic clock while they run, are set and stop.
 func TestReading(t *testing.T) {
 	const ms, s, h = time.Millisecond, time.Second, time.Hour
 	for _, test := range []struct {
 		name  string
-		steps []reading // ahead is what the wall clock reads; skipped is what the clock must have skipped
+		steps []reading // ahead: what the wall clock reads; skipped: what is wanted
 	}{
 		{"both go on", []reading{{1 * s, 1 * s, 0}, {2 * s, 2 * s, 0}, {2 * h, 2 * h, 0}}},
 		{"the host is suspended twice", []reading{
@@ -41,7 +41,7 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestClock reads the same clock in both ways.
+// TestClock reads one clock by At and by Now.
 func TestClock(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()
@@ -56,7 +56,7 @@ func TestClock(t *testing.T) {
 // wall clock is set.
 func TestClockNeverGoesBack(t *testing.T) {
 	c := newClock(time.Now())
-	var ahead atomic.Int64 // of the wall clock to the monotonic one
+	var ahead atomic.Int64 // how far the wall clock is ahead of the monotonic one
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
@@ -83,7 +83,8 @@ func TestClockNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestSuspendedNode suspends a node that has a lease and a remembered denial. It loses both.
+// TestSuspendedNode suspends a node with a lease and a remembered denial. Afterwards the node has
+// neither.
 func TestSuspendedNode(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("zone", 1, 10_000), n.fixed("zone", 2, 10)
@@ -100,7 +101,7 @@ func TestSuspendedNode(t *testing.T) {
 	})
 }
 
-// TestInstantPlus adds spans of time to instants, of which none is after never.
+// TestInstantPlus adds times to instants. No sum is later than never.
 func TestInstantPlus(t *testing.T) {
 	for _, test := range []struct {
 		at   instant
@@ -127,7 +128,7 @@ func TestInstantPlus(t *testing.T) {
 	}
 }
 
-// TestNeverForCaller shows the caller of a store what never comes as such.
+// TestNeverForCaller checks that never is limiter.Never for a caller of the store.
 func TestNeverForCaller(t *testing.T) {
 	if got := never.forCaller(); got != limiter.Never {
 		t.Errorf("never for a caller = %d, want %d", got, limiter.Never)

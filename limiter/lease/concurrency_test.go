@@ -17,13 +17,13 @@ import (
 const takers = 8
 
 // TestConcurrentTakes takes few keys of several zones from many goroutines. The lender replies
-// late, at once or not at all. Never is more admitted of a key than its limit, or than the lender
-// has debited. Without failures, the limit is used up.
+// late, at once or not at all. No more is admitted of a key than its limit, and no more than the
+// lender has debited. Without failures, the limit is used up.
 func TestConcurrentTakes(t *testing.T) {
 	for _, line := range []struct {
 		name     string
 		keys     int
-		failures int // one request in this many fails; 0: none
+		failures int // one request in this many fails, or none if it is 0
 	}{
 		{"one key", 1, 0},
 		{"a few keys", 10, 0},
@@ -75,7 +75,7 @@ func takeConcurrently(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit
 			for i := range keys * limit * 2 / takers {
 				key := (i + g) % keys
 				takes := []limiter.Take{takeOf(rules[0], fmt.Sprint("key", key), 1), takeOf(rules[1], fmt.Sprint("key", key), 1)}
-				if g%2 > 0 { // in the other order: a take that held two locks at a time would now be stuck
+				if g%2 > 0 { // in the other order, so that takes that held two locks would deadlock
 					slices.Reverse(takes)
 				}
 				if s.Take(t.Context(), s.options.Clock(), takes) == nil && takes[0].Decision.OK && takes[1].Decision.OK {
@@ -132,8 +132,8 @@ func TestConcurrentOpenAndClose(t *testing.T) {
 	}
 }
 
-// usedAfterReturns returns what is used of a key once that is as wanted, or when patience runs out:
-// the returns of an evicted account may still be under way.
+// usedAfterReturns returns how much is used of a key. It waits until that is want, or until
+// patience runs out, because the returns of an evicted account may still be under way.
 func usedAfterReturns(lender *memoryLender, r *limiter.Rule, key string, want int64) (used int64) {
 	deadline := time.Now().Add(patience)
 	for used = lender.used(r, key); used != want && time.Now().Before(deadline); used = lender.used(r, key) {

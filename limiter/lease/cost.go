@@ -7,10 +7,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Charge implements [limiter.Store]. What the account of a key has leased is spent first, as it is
-// debited already. The lender is charged the rest. If it fails, the rest is charged to the local
-// bucket, which may then lack any number of events. If it was not asked, the rest is also debt of
-// the account, of which there is one limit at most.
+// Charge implements [limiter.Store]. It spends what the account of a key has leased first, because
+// that is debited already, and has the lender charged the rest. If the lender fails, the rest is
+// charged to the local bucket, which may then lack any number of events. If the lender was not
+// asked, the rest also becomes debt of the account, up to one limit.
 func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var rest []limiter.Take
 	for _, k := range takes {
@@ -33,7 +33,8 @@ func (s *Store) Charge(ctx context.Context, now limiter.Instant, takes []limiter
 	return err
 }
 
-// noteChargeLocked notes that the lender was charged k, unless err says that it was not.
+// noteChargeLocked notes in the account a that the lender was charged k, or that it failed with
+// err.
 func (s *Store) noteChargeLocked(l *location, a account, k *limiter.Take, now instant, err error) {
 	if err == nil {
 		a.charged(k.Cost)
@@ -45,7 +46,7 @@ func (s *Store) noteChargeLocked(l *location, a account, k *limiter.Take, now in
 	}
 }
 
-// chargeLeases spends up to cost events of the leases, and returns how many.
+// chargeLeases spends up to cost events of the leases, and returns how many it has spent.
 func (a account) chargeLeases(r *limiter.Rule, now instant, cost int64) (spent int64) {
 	if !a.appliesTo(r) || a.inOutage {
 		return 0
@@ -66,9 +67,10 @@ func (a account) charged(cost int64) {
 	a.shown = max(0, a.shown-cost)
 }
 
-// Refund implements [limiter.Store]. The lender refunds what it has decided itself: takes under
-// strict rules and takes without an account. Others are refunded if they have an Origin: their
-// decision has what clients were told, not what the lender had counted.
+// Refund implements [limiter.Store]. The lender refunds the takes that it has decided itself: those
+// under strict rules, those without an account, and those that were promised a turn. Other takes
+// are refunded if they have an Origin. Without it, a decision tells only what clients were told,
+// and not what the lender had counted.
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var refunds []limiter.Take
 	for i := range takes {
@@ -94,8 +96,9 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 	return err
 }
 
-// ofLender returns k, which the lender has decided, as it is to refund it. Its decision does not tell
-// what parts of a bucket held: so the lender takes the bucket for full before k.
+// ofLender returns k, which the lender has decided, in the form in which the lender is to refund
+// it. The decision of k does not tell how many events the parts of a bucket held. So it is changed
+// as if the bucket was full before k.
 func ofLender(k limiter.Take) limiter.Take {
 	if k.Rule.Algorithm.Kind == limiter.TokenBucket && k.Rule.Leases() {
 		k.Decision.Remaining = k.Decision.Limit - k.Cost
@@ -103,7 +106,7 @@ func ofLender(k limiter.Take) limiter.Take {
 	return k
 }
 
-// noteOrigin notes where the events of t are from.
+// noteOrigin notes in Origin where the events of t come from.
 func (t *takeState) noteOrigin() {
 	o := t.Origin
 	*o = limiter.Origin{Indebted: t.admission == indebted}
@@ -118,13 +121,13 @@ func (t *takeState) noteOrigin() {
 	}
 }
 
-// refundLater refunds k, which has an Origin. It reports whether the lender is to refund k, which
-// then has the decision that the lender knows. What was spent of a lease goes back to it while the
-// account holds that lease, and else to the lender.
+// refundLater refunds k, which has an Origin. It reports whether the lender is to refund k. Then k
+// has the decision of the lender. Events that were spent of a lease go back to the lease if the
+// account still holds it, and to the lender otherwise.
 //
-// What was debt is so no longer. If the lender has heard of it meanwhile, the refund reduces a
-// later debt of the key as much. Carried and uncertain events are not refunded: nobody knows
-// whether the lender has debited them.
+// A refund of indebted events reduces the debt. If the lender has debited them meanwhile, the
+// refund reduces newer debt of the key instead. Carried and uncertain events are not refunded,
+// because nobody knows whether the lender has debited them.
 func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 	if !k.Decision.OK {
 		return false
@@ -138,13 +141,14 @@ func (s *Store) refundLater(k *limiter.Take, now instant) (byLender bool) {
 		found = l.withAccount(func(a account) { c = s.refundLocked(&l, a, k, now) })
 	}
 	if !found && k.Decision.Source == limiter.FromLease {
-		s.stats.lost.Add(uint64(k.Cost)) // with the account, which was removed meanwhile
+		s.stats.lost.Add(uint64(k.Cost)) // the account was removed meanwhile
 	}
 	s.send(c)
 	return false
 }
 
-// refundServed has the lender refund k, which it has served, unless another incarnation did.
+// refundServed gives k, which the lender has served, the decision of the lender, and reports
+// whether the lender is to refund k. It is not if another incarnation of the lender has served k.
 func (s *Store) refundServed(k *limiter.Take) (byLender bool) {
 	o, limit, known := k.Origin, k.Rule.Capacity(), true
 	k.Decision = limiter.Decision{OK: true, At: o.Seen.At, Limit: limit, Remaining: limit - o.Seen.N}
@@ -157,12 +161,12 @@ func (s *Store) refundServed(k *limiter.Take) (byLender bool) {
 	return known
 }
 
-// refundLocked refunds k to its account a. The call that it returns, unless that is nil, tells the
-// lender.
+// refundLocked refunds k to its account a. It returns the call that tells the lender, or nil if
+// there is nothing to tell.
 func (s *Store) refundLocked(l *location, a account, k *limiter.Take, now instant) (c *call) {
 	o := k.Origin
 	if k.Decision.Source == limiter.FromLease {
-		taken := a.taken // it is still demand
+		taken := a.taken // a refunded take is still demand
 		spent := spent{newestOf(o.Leases, k.Cost), o.Incarnation, o.At}
 		c = s.undoSpentLocked(l, a, l.zone.rules.ruleFor(k.Rule.ID, a), now, spent, o.At)
 		a.taken = taken
@@ -176,8 +180,8 @@ func (s *Store) refundLocked(l *location, a account, k *limiter.Take, now instan
 	return nil
 }
 
-// newestOf returns n of the events that were spent of leases: those of the newer one first, which
-// can be spent for longer. A take may be refunded in part.
+// newestOf returns n of the events that a take has spent of leases, first those of the newer lease,
+// because they can be spent for longer. A take may be refunded in part.
 func newestOf(leases [2]limiter.Events, n int64) [2]limiter.Events {
 	leases[1].N = min(leases[1].N, n)
 	leases[0].N = min(leases[0].N, n-leases[1].N)

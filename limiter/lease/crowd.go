@@ -7,9 +7,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/internal/share"
 )
 
-// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
-// 4096 accounts per rule. When the lender cannot decide, such an account decides all keys that share
-// it together, as if they were one. A client takes a share of all accounts at most.
+// A crowd is the keys of a zone that have no account, because the zone was full or is closed. They
+// share at most 4096 accounts per rule. If the lender cannot decide, such an account decides for
+// all keys that share it, as if they were one key. A client gets at most a share of all these
+// accounts.
 type crowd struct {
 	mu       sync.Mutex
 	accounts map[crowdID]crowdAccount
@@ -26,7 +27,7 @@ type crowdAccount struct {
 	rule *limiter.Rule // of its newest take
 }
 
-// accountLocked returns the account that decides a take under r, by the hash of its key.
+// accountLocked returns the account that decides a take under r. hash is the hash of the key.
 func (c *crowd) accountLocked(r *limiter.Rule, hash uint64) account {
 	id := crowdID{r.ID, share.Of(hash)}
 	a, found := c.accounts[id]
@@ -63,8 +64,8 @@ func (s *Store) decideWithCrowd(z *Accounts, t *takeState, now instant) {
 	t.state, t.Decision.Breach = denied, a.breaches(t.Rule, now)
 }
 
-// sweep removes the accounts that are as good as fresh ones. nodes is how many nodes share the limit
-// in an outage.
+// sweep removes the idle accounts, which are as good as new ones. nodes is how many nodes share the
+// limit in an outage.
 func (c *crowd) sweep(now instant, nodes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

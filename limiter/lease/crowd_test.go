@@ -15,8 +15,8 @@ type client netip.Addr
 
 func (c client) Network() netip.Addr { return netip.Addr(c) }
 
-// TestCrowd takes many keys that find no room for an account, while the lender is too busy to reply.
-// A client that exhausts what it may locks out hardly any key of another one.
+// TestCrowd takes many keys that find no room for an account, while the lender is too busy to
+// reply. A client that exhausts its share locks out hardly any key of another client.
 func TestCrowd(t *testing.T) {
 	const limit, flood, others = 2, 500, 100
 	inBubble(t, Options{}, func(t *testing.T, n node) {

@@ -14,13 +14,13 @@ const (
 	// drainSlots is how many slots of a shard are looked at before its lock is released.
 	drainSlots = 512
 
-	// drainFor is how long draining may take. After that, what is leased has expired.
+	// drainFor is how long draining may take. A lease that is not returned by then expires.
 	drainFor = 5 * time.Second
 )
 
-// drain returns what is leased in zones that were closed, and waits for accounts with a request
-// under way. It goes on until the lender has heard of everything, or until it does not reply to
-// drainSize accounts before a take would have given up.
+// drain returns the leases of zones that were closed, and waits for accounts with a request under
+// way. It goes on until the lender has heard of all accounts, or until the lender does not reply to
+// about drainSize accounts within Options.Timeout.
 func (s *Store) drain(closed ...*Accounts) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
 	defer cancel()
@@ -53,7 +53,8 @@ func (d *drainBatch) begin() {
 	d.latch.add() // until all accounts are added
 }
 
-// add removes some of the accounts of a shard, from at on, and reports whether there are more.
+// add removes some accounts of a shard, from at on, and adds their calls to the batch. For accounts
+// with a request under way, the batch waits. add reports whether the shard has more accounts.
 func (d *drainBatch) add(z *Accounts, sh *shard, at *keyed.Cursor) (more bool) {
 	now := d.store.now()
 	sh.Lock()
@@ -75,7 +76,7 @@ func (d *drainBatch) add(z *Accounts, sh *shard, at *keyed.Cursor) (more bool) {
 	})
 }
 
-// finish waits until the batch is drained, and reports whether it was in time.
+// finish waits until the batch is drained, and reports whether that happened in time.
 func (d *drainBatch) finish(ctx context.Context) bool {
 	for _, c := range d.calls {
 		d.store.send(c)

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestCloseReturnsManyLeases returns more leases than are drained at a time.
+// TestCloseReturnsManyLeases closes a store with more leases than one batch drains.
 func TestCloseReturnsManyLeases(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		const keys = 3 * drainSize
@@ -49,9 +49,8 @@ func TestCloseGivesUp(t *testing.T) {
 	}
 }
 
-// TestEndLeasing has keys in steady use when their node is about to end: it spends its leases, gets
-// no others, and returns the rest when it is closed.
-// TestEndLeasingOfBucket drains a node that has a part of a bucket: it gets no other one.
+// TestEndLeasingOfBucket ends leasing on a node that has a part of a bucket. The node gets no other
+// part.
 func TestEndLeasingOfBucket(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{ID: 1, Limit: limiter.Limit{Events: 6000, Window: time.Minute}})
@@ -65,7 +64,7 @@ func TestEndLeasingOfBucket(t *testing.T) {
 			t.Fatal("nothing is leased")
 		}
 		n.EndLeasing()
-		takeFor(30 * time.Second) // what it has
+		takeFor(30 * time.Second) // until the part has ended
 		n.allowed(r, "key", 1, limiter.FromStore)
 		if n.leased(r, "key") > 0 {
 			t.Error("a part was granted after EndLeasing")
@@ -73,6 +72,8 @@ func TestEndLeasingOfBucket(t *testing.T) {
 	})
 }
 
+// TestEndLeasing has keys in steady use when their node is about to end. The node spends its
+// leases, gets no others, and returns the rest when it is closed.
 func TestEndLeasing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		busy, idle := n.fixed("zone", 1, 100_000), n.fixed("zone", 2, 100_000)

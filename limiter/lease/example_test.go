@@ -18,7 +18,7 @@ var (
 
 // A ledgerLender grants leases on one key from a ledger in memory, where a fleet has a Redis.
 type ledgerLender struct {
-	limiter.Lender // nil: the examples need Lend and Refusal only
+	limiter.Lender // is nil, because the examples need Lend and Refusal only
 	ledger         *leasetest.Ledger
 }
 
@@ -39,8 +39,8 @@ func takeOne(store *lease.Store, rule *limiter.Rule) {
 	fmt.Println("ok", takes[0].Decision.OK, "from", takes[0].Decision.Source)
 }
 
-// The first take waits for the lender. The second one shows that the key is in use, so its request
-// also requests a lease, which the third one spends.
+// The first take waits for the lender. The second take shows that the key is in use, so its request
+// also asks for a lease. The third take spends that lease.
 func ExampleNew() {
 	algorithm := limiter.Algorithm{Kind: limiter.FixedWindow}
 	store := lease.New(ledgerLender{ledger: leasetest.NewLedger(algorithm)}, options)

@@ -9,10 +9,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// rtt is how long the lenders of tests take to reply, unless a test is about that.
+// rtt is how long the lenders of tests take to reply, unless a test sets another time.
 const rtt = 2 * time.Millisecond
 
-// A node is a store in a bubble, with its lender.
+// A node is a store with its lender, in a synctest bubble.
 type node struct {
 	t testing.TB
 	*Store
@@ -47,15 +47,15 @@ func (n node) rule(r limiter.Rule) *limiter.Rule {
 	return made
 }
 
-// reopened returns r in its zone as it is open now.
+// reopened returns r in its zone as that zone is open now.
 func (n node) reopened(r *limiter.Rule) *limiter.Rule {
 	again := *r
 	again.Zone = n.Open(r.Zone.Name())
 	return &again
 }
 
-// fixed returns a rule with a window that does not end during a test. What a node has leased of it
-// and not spent is returned.
+// fixed returns a rule with a window that does not end during a test, so that unspent leased events
+// are returned.
 func (n node) fixed(zone string, id uint32, events int64) *limiter.Rule {
 	n.t.Helper()
 	return n.rule(limiter.Rule{
@@ -112,8 +112,7 @@ func (n node) denied(r *limiter.Rule, key string, cost int64, from limiter.Sourc
 	return d
 }
 
-// fails takes now, which must fail with this error; nil if it must not. It returns how long that
-// took.
+// fails takes now. The error must be want, which may be nil. It returns how long the take took.
 func (n node) fails(want error, takes ...limiter.Take) time.Duration {
 	n.t.Helper()
 	begin := time.Now()
@@ -123,8 +122,8 @@ func (n node) fails(want error, takes ...limiter.Take) time.Duration {
 	return time.Since(begin)
 }
 
-// warm takes the key until the node leases more of it than a few takes need. It returns how many
-// events it has taken.
+// warm takes events of the key until the node has leased more than a few takes need. It returns how
+// many events it has taken.
 func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 	n.t.Helper()
 	for range 200 {
@@ -178,15 +177,14 @@ func (n node) checkIdle(r *limiter.Rule) {
 	}
 }
 
-// fillBackground makes this number of background calls seem to be under way until release is
+// fillBackground pretends that this number of background calls is under way, until release is
 // called.
 func (n node) fillBackground(calls int64) (release func()) {
 	n.background.calls.Add(calls)
 	return func() { n.background.calls.Add(-calls) }
 }
 
-// suspend lets time pass by the wall clock only: the store seems to have begun earlier by that
-// clock.
+// suspend lets time pass by the wall clock only, by making the store seem to have begun earlier.
 func (n node) suspend(d time.Duration) {
 	last := *n.clock.last.Load()
 	last.ahead -= d
@@ -199,8 +197,8 @@ func (n node) waitForReplies() {
 	synctest.Wait()
 }
 
-// waitForReturns waits until the leases that nobody spends are returned. A lease that was spent may
-// be followed by another.
+// waitForReturns waits until unspent leases are returned. A lease that takes have spent may be
+// followed by another lease.
 func (n node) waitForReturns() {
 	time.Sleep(22 * time.Second)
 	synctest.Wait()
@@ -225,7 +223,8 @@ func (n node) newTakeSet(takes ...limiter.Take) *takeSet {
 	return r
 }
 
-// outstanding returns the lease and the debt of a key. Both are 0 when there is no account.
+// outstanding returns how many leased events and how much debt the account of a key has. Both are 0
+// if there is no account.
 func (n node) outstanding(r *limiter.Rule, key string) (leased, debt int64) {
 	p := n.locationOf(r, key)
 	p.shard.Lock()
@@ -241,7 +240,7 @@ func (n node) leased(r *limiter.Rule, key string) int64 {
 	return leased
 }
 
-// expiresIn returns how long it is until the lease of the key has to be returned.
+// expiresIn returns how long it is until the lease of the key must be returned.
 func (n node) expiresIn(r *limiter.Rule, key string) time.Duration {
 	p := n.locationOf(r, key)
 	p.shard.Lock()
@@ -252,7 +251,7 @@ func (n node) expiresIn(r *limiter.Rule, key string) time.Duration {
 	return time.Duration(next.since(now)) * time.Microsecond
 }
 
-// checkUsed checks what the lender has debited of a key, leases included.
+// checkUsed checks how many events of a key the lender has debited, leased events included.
 func (n node) checkUsed(r *limiter.Rule, key string, want int64) {
 	n.t.Helper()
 	if got := n.lender.used(r, key); got != want {

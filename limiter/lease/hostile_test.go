@@ -13,7 +13,7 @@ import (
 
 // A hostileLender replies with arbitrary numbers, as a compromised Redis can.
 type hostileLender struct {
-	limiter.Operator // nil: there are no operators
+	limiter.Operator // is nil, because the tests call no operator
 	mu               sync.Mutex
 	*rand.Rand
 }
@@ -74,7 +74,8 @@ func (h *hostileLender) Refund(context.Context, limiter.Instant, []limiter.Take)
 
 func (h *hostileLender) Charge(context.Context, limiter.Instant, []limiter.Take) error { return nil }
 
-// TestHostileLender decides every take, whatever the lender replies, and never panics.
+// TestHostileLender checks that every take is decided and nothing panics, whatever the lender
+// replies.
 func TestHostileLender(t *testing.T) {
 	for seed := range uint64(20) {
 		now := benchStart

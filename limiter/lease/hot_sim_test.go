@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A hotKey is a key that clients of all nodes take from. They come at 90 % of the limit while it
-// is calm, and then at hotLoad times the limit, as long as it lasts.
+// A hotKey is a key that clients of all nodes take from. While it is calm, takes come at 90 % of
+// the limit. After that, they come at hotLoad times the limit.
 type hotKey struct {
 	nodes       int
 	algorithm   limiter.Algorithm
@@ -22,21 +22,21 @@ type hotKey struct {
 
 const (
 	hotLoad     = 12
-	hotClients  = 16 // of each node
+	hotClients  = 16 // number of clients of each node
 	hotEvents   = 100_000
 	hotInWindow = time.Minute
 )
 
-// A hotSum is what has happened since the key was not calm any more.
+// A hotSum is what has happened since the key has been hot.
 type hotSum struct {
 	takes, admitted, requests int64
 	peak                      int64 // the most requests in a second
 }
 
-// hotClient is what all clients have in common.
+// A hotClient has what all clients share.
 type hotClient struct {
-	gap             atomic.Int64 // ns between two takes of one client, on average
-	takes, admitted atomic.Int64 // so far
+	gap             atomic.Int64 // mean time between two takes of one client, in ns
+	takes, admitted atomic.Int64 // how many takes there were, and how many were admitted
 	end             time.Time
 }
 
@@ -72,7 +72,7 @@ func (h hotKey) run(t *testing.T) (sum hotSum) {
 	return sum
 }
 
-// run takes one event after the other until the end.
+// run takes one event after another until the test ends.
 func (c *hotClient) run(n node, r *limiter.Rule, rng *rand.Rand) {
 	for {
 		time.Sleep(time.Duration(rng.ExpFloat64() * float64(c.gap.Load())))
@@ -87,7 +87,7 @@ func (c *hotClient) run(n node, r *limiter.Rule, rng *rand.Rand) {
 	}
 }
 
-// forget returns how many requests have had an effect since it was last called.
+// forget returns how many requests have had an effect since the last call of forget.
 func (m *memoryLender) forget() (requests int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,10 +96,11 @@ func (m *memoryLender) forget() (requests int64) {
 	return requests
 }
 
-// hotAlgorithms are the algorithms, with what each admits in 75 seconds from the beginning of a
-// window on, and with how many requests they may cost: per 1000 takes, and in a second on a node.
+// hotAlgorithms are the algorithms, each with what it admits in 75 seconds from the beginning of a
+// window on, with how many requests 1000 takes may cost, and with how many requests a node may send
+// in a second.
 //
-// A log leases nothing near its limit. There, a request serves the takes that wait for it.
+// A log leases nothing near its limit. There, a request serves only the takes that wait for it.
 var hotAlgorithms = []struct {
 	name string
 	limiter.Algorithm
@@ -113,15 +114,15 @@ var hotAlgorithms = []struct {
 	{"log", slidingWindowLog, 2 * hotEvents, 40, 500},
 }
 
-// TestLoadOfHotKey has takes come at 12 times the limit. Nodes admit 98 % of what the limit
-// allows, and each makes few requests: it asks the lender for what its takes spend within the horizon, and
-// repeats denials.
+// TestLoadOfHotKey has takes come at 12 times the limit. The nodes admit 98 % of what the limit
+// allows. Each node sends few requests, because it asks the lender for what its takes spend within
+// the horizon, and repeats denials.
 func TestLoadOfHotKey(t *testing.T) {
 	testHotKeys(t, 0, 75*time.Second)
 }
 
 // TestLoadOfKeyThatGetsHot has takes come at 90 % of the limit, and then at 12 times the limit.
-// What a sliding window has then comes back little by little.
+// What a sliding window has used until then comes back little by little.
 func TestLoadOfKeyThatGetsHot(t *testing.T) {
 	testHotKeys(t, 70*time.Second, 40*time.Second)
 }

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// sweepEvery is the number of ticks between two sweeps, each of one in sweepParts shards of
-	// every zone. All are swept within about ten seconds.
+	// sweepEvery is the number of ticks between two sweeps. A sweep visits one in sweepParts shards
+	// of every zone, so all shards are swept within about ten seconds.
 	sweepEvery = 32
 	sweepParts = 32
 
-	// maxDuePerTick bounds what is attended to in a tick: 200,000 per second, so that a store that
-	// fails at once does not cost a node with a million debts more than a quarter of a core.
+	// maxDuePerTick bounds the accounts that a tick attends to: 200,000 per second. So a store that
+	// fails at once costs a node with a million debts at most a quarter of a core.
 	maxDuePerTick = 2048
 
 	// idleFor is how long an account that holds nothing is kept after it was last used, in µs.
@@ -35,8 +35,8 @@ func (s *Store) run() {
 	}
 }
 
-// Attend attends to the accounts that are due. Only the caller of a store with Options.Attended
-// calls it, one call after the other.
+// Attend attends to the accounts that are due. Only the user of a store with Options.Attended calls
+// it, and never concurrently.
 func (s *Store) Attend() {
 	now, n := s.now(), s.attended
 	s.attended++
@@ -50,7 +50,7 @@ func (s *Store) Attend() {
 	}
 }
 
-// attend has the accounts of d return leases that have expired, renew those in use, and tell of
+// attend has the accounts of d return expired leases, renew leases in use, and tell the lender
 // their debt. It also sends the refills that takes have left to the wheel. Accounts that back off
 // wait until their pause is over.
 func (s *Store) attend(d due, now instant) {
@@ -83,7 +83,7 @@ func (s *Store) attend(d due, now instant) {
 			if c != nil {
 				calls = append(calls, c)
 			}
-			again = again || full && news // the next take renews
+			again = again || full && news // a renewal is left to the next take
 		}
 		requesting = requesting || a.requesting
 		if a.watched = a.watched && a.hasPart() && !renew; a.watched {
@@ -93,7 +93,7 @@ func (s *Store) attend(d due, now instant) {
 	})
 	if again {
 		s.wheel.add(d)
-	} else if !requesting && sh.State.backoffs[d.hash].until <= now { // else it backs off again
+	} else if !requesting && sh.State.backoffs[d.hash].until <= now { // else a new pause has begun
 		l.clearBackoffLocked()
 	}
 	sh.Unlock()
@@ -113,7 +113,7 @@ func (s *Store) sweep(part int, now instant) {
 			if a.denied && a.retryAt > now {
 				atLimit++
 			}
-			z.dropPassed(a, r, now) // what was kept of a part is not looked after otherwise
+			z.dropPassed(a, r, now) // the wheel looks after parts, but not after events kept of one
 			return a.idle(r, now, idleFor, nodes)
 		})
 		z.keysAtLimit[part].Store(atLimit)
@@ -125,30 +125,32 @@ func (s *Store) sweep(part int, now instant) {
 
 const (
 	// tick is the precision of the wheel, in µs. Expired leases should be returned within
-	// limiter.Rule.LeaseMargin, which is shorter for the shortest leases only.
+	// limiter.Rule.LeaseMargin, which is shorter than a tick only for the shortest leases.
 	tick = 10_000
 
-	// wheelSize is how many ticks the wheel looks ahead: longer than a lease lasts.
+	// wheelSize is how many ticks the wheel looks ahead. That is longer than a lease lasts.
 	wheelSize = 1024
 )
 
 // A wheel remembers when to attend to which accounts. It is a ring of ticks, each with the hashes
-// of the keys that are due. So an account costs no timer, and without a lease nothing at all.
+// of the keys that are due. So no account costs a timer, and an account without a lease costs
+// nothing.
 type wheel struct {
 	mu   sync.Mutex
 	next int64 // the tick that is taken next
-	late bool  // some of it was taken before
+	late bool  // some accounts of that tick were taken before
 	due  [wheelSize][]due
 }
 
-// A due is when to attend to the accounts with a hash: a lease expires, or a pause is over.
+// A due is when to attend to the accounts with a hash, because a lease expires or a pause is over.
 type due struct {
 	at   instant
 	zone *Accounts
 	hash uint64
 }
 
-// add has d taken in the first tick that begins after d.at, or in the last that the wheel knows.
+// add has d taken in the first tick that begins after d.at, or in the last tick of the ring if that
+// is earlier.
 func (w *wheel) add(d due) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,8 +158,8 @@ func (w *wheel) add(d due) {
 	w.due[t%wheelSize] = append(w.due[t%wheelSize], d)
 }
 
-// take appends to all what is due at now, in the order of ticks, but at most most. The rest is
-// taken next time.
+// take appends to all the accounts that are due at now, in the order of ticks, but at most most of
+// them. It takes the rest when it is called again.
 func (w *wheel) take(now instant, most int, all []due) []due {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,7 +172,7 @@ func (w *wheel) take(now instant, most int, all []due) []due {
 		n := min(len(*slot), most)
 		most -= n
 		all = append(all, (*slot)[:n]...)
-		clear((*slot)[:n]) // of pointers to zones
+		clear((*slot)[:n]) // drops the pointers to zones
 		if n < len(*slot) {
 			*slot, w.late = (*slot)[n:], true
 			break
@@ -183,40 +185,43 @@ func (w *wheel) take(now instant, most int, all []due) []due {
 	return all
 }
 
-// A backoff is a pause of an account in which it sends no request in the background: after a
-// failure, or until the next tick of the wheel, which sends requests together. Invariant: the wheel
-// comes when it is over, or a request is under way whose reply clears it or begins the next one.
+// A backoff is a pause in which an account sends no request in the background: after a failure, or
+// until the next tick of the wheel, which sends many requests together. Invariant: the wheel
+// attends to the account when the pause is over, or a request is under way whose reply clears the
+// backoff or begins the next one.
 type backoff struct {
 	until    instant
-	failures uint8 // of background requests in a row, before it; at most maxFailures
-	refill   bool  // it is for a refill that waits for the wheel
+	failures uint8 // how many background requests have failed in a row before; at most maxFailures
+	refill   bool  // the pause is for a refill that waits for the wheel
 }
 
 const (
-	// firstPause is the longest pause after one failure, in µs. It doubles with every further one.
+	// firstPause is the longest pause after one failure, in µs. The longest pause doubles with
+	// every further failure.
 	firstPause = 125_000
 
-	// maxFailures is how many failures make a difference. After more, a pause lasts up to 2 s.
+	// maxFailures is the number of failures after which pauses do not grow any more. They are then
+	// up to 2 s long.
 	maxFailures = 4
 )
 
-// pause returns for how many µs to pause, where failures counts those before the newest. part is
-// random in [0, 1), so that not all accounts come back at the same time.
+// pause returns how many µs a pause lasts. failures counts the failures before the newest one. part
+// is random in [0, 1), so that not all accounts come back at the same time.
 func pause(failures uint8, part float64) int64 {
 	longest := int64(firstPause) << min(failures, maxFailures)
 	return longest - int64(part*float64(longest/2))
 }
 
-// backOffLocked begins a pause of a after a failed request, if a has something to spend or to tell
-// the lender. With debt it is short at first. For leases alone it is long, so that a store that is
-// down is not asked for them all the time.
+// backOffLocked begins a pause of the account a after a failed request, if a has leases or debt.
+// The pause is short at first if there is debt. If there are only leases it is long, so that a
+// store that is down is not asked all the time.
 func (s *Store) backOffLocked(l *location, a account, now instant) {
 	b := l.shard.State.backoffs[l.key.Hash]
 	switch {
-	case a.settled(): // each take has to wait
+	case a.settled(): // no lease: takes send requests, and do not wait for a pause
 		l.clearBackoffLocked()
 		return
-	case now < b.until: // the failed request was for a waiter
+	case now < b.until: // the pause goes on: the failed request was for a waiter
 		return
 	case a.debt > 0:
 		b.until = now.plus(pause(b.failures, s.options.Random()))
@@ -227,8 +232,8 @@ func (s *Store) backOffLocked(l *location, a account, now instant) {
 	s.setBackoffLocked(l, b)
 }
 
-// attendSoonLocked has the wheel come soon, as the background is too full for a call of an account
-// that has news for the lender.
+// attendSoonLocked has the wheel come soon, because the account has news for the lender, and the
+// background is too full for its call.
 func (s *Store) attendSoonLocked(l *location, now instant) {
 	if !l.backingOffLocked() {
 		s.setBackoffLocked(l, backoff{until: now})

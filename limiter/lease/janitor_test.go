@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestExpiredLeasesAreReturned returns unspent events although no take comes, after at most one
-// further lease.
+// TestExpiredLeasesAreReturned checks that unspent events are returned although no take comes,
+// after at most one further lease.
 func TestExpiredLeasesAreReturned(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -24,12 +24,12 @@ func TestExpiredLeasesAreReturned(t *testing.T) {
 				n.waitForReturns()
 				n.waitForReturns() // a lease of a log lasts for up to two slots
 				if kind == limiter.TokenBucket {
-					time.Sleep(time.Minute) // a part for up to 80 s
+					time.Sleep(time.Minute) // a part lasts for up to 80 s
 				}
 				if leased := n.leased(r, "key"); leased != 0 {
 					t.Errorf("leased = %d, want none", leased)
 				}
-				if kind == limiter.TokenBucket { // 27 a second accrue
+				if kind == limiter.TokenBucket { // 27 events accrue per second
 					time.Sleep(10 * time.Second)
 					taken = 0
 				}
@@ -40,7 +40,7 @@ func TestExpiredLeasesAreReturned(t *testing.T) {
 }
 
 // TestLeasesAreRenewed takes a key steadily. After a while no take waits for the lender, although
-// leases expire between two takes and with windows.
+// leases expire between two takes, some of them with their window.
 func TestLeasesAreRenewed(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -77,7 +77,8 @@ func TestReturnWithFullBackground(t *testing.T) {
 	})
 }
 
-// TestDebtsPerTick sends a bounded number of debts per tick, although the lender fails at once.
+// TestDebtsPerTick checks that a tick sends a bounded number of debts, although each call fails at
+// once.
 func TestDebtsPerTick(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -99,7 +100,8 @@ func TestDebtsPerTick(t *testing.T) {
 	})
 }
 
-// TestAttendWithFullBackground attends to an account again when no background call could begin.
+// TestAttendWithFullBackground checks that the wheel comes again to an account for which no
+// background call could begin.
 func TestAttendWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -124,8 +126,8 @@ func TestAttendWithFullBackground(t *testing.T) {
 	})
 }
 
-// TestLeaseExpiresDuringRequest returns a lease that expired during a request with the next one: at
-// once after a reply, and within two seconds after a failure.
+// TestLeaseExpiresDuringRequest has a lease expire during a request. The next request returns it:
+// at once after a reply, and within two seconds after a failure.
 func TestLeaseExpiresDuringRequest(t *testing.T) {
 	for _, f := range []fate{answered, lostRequest} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -153,7 +155,7 @@ func TestLeaseExpiresDuringRequest(t *testing.T) {
 	}
 }
 
-// TestLateGrantIsReturned returns at once a grant that arrives after it has expired.
+// TestLateGrantIsReturned returns a grant at once if it has expired when it arrives.
 func TestLateGrantIsReturned(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
@@ -172,8 +174,8 @@ func TestLateGrantIsReturned(t *testing.T) {
 	})
 }
 
-// TestSweepRemovesIdleAccounts removes accounts half a minute after they were used, and frees their
-// memory.
+// TestSweepRemovesIdleAccounts checks that an account is removed half a minute after its last use,
+// and that its memory is freed.
 func TestSweepRemovesIdleAccounts(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -197,7 +199,7 @@ func TestSweepRemovesIdleAccounts(t *testing.T) {
 	})
 }
 
-// TestAttendFarAhead attends in time to what is further ahead than the wheel knows.
+// TestAttendFarAhead attends in time to an account that is due later than the wheel looks ahead.
 func TestAttendFarAhead(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		now := n.now()
@@ -212,7 +214,8 @@ func TestAttendFarAhead(t *testing.T) {
 	})
 }
 
-// Keys are at their limit from a denial by the store on, until its retry instant.
+// TestKeysAtLimit counts the keys at their limit. A key is at its limit from a denial by the store
+// until the retry instant.
 func TestKeysAtLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -228,7 +231,7 @@ func TestKeysAtLimit(t *testing.T) {
 				t.Errorf("keys at their limit = %d, want %d", got, want)
 			}
 		}
-		check(12*time.Second, 3) // each was swept
+		check(12*time.Second, 3) // all accounts were swept
 		check(r.Limit.Window, 0)
 	})
 }

@@ -21,10 +21,10 @@ type slowFleet struct {
 
 	mu       sync.Mutex // guards what follows
 	admitted map[string]int64
-	without  int // the lender
+	without  int // takes that were decided without the lender
 }
 
-// inSlowFleet runs a test in a bubble with a fleet. reply returns how long a reply takes.
+// inSlowFleet runs a test in a bubble with a fleet. reply returns how long each reply takes.
 func inSlowFleet(t *testing.T, nodes int, reply func(*rand.Rand) time.Duration, test func(f *slowFleet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ var inTime = []struct {
 	{"0 to 49 ms", between(0, 49*time.Millisecond)},
 }
 
-// kindsToPlay returns all algorithms, or under the race detector one: make test plays the others
-// without it.
+// kindsToPlay returns all algorithms, but only one under the race detector: make test plays the
+// others without it.
 func kindsToPlay() []limiter.Kind {
 	if racetest.Enabled {
 		return kinds[:1]
@@ -140,7 +140,7 @@ func TestRepliesInTimeDecideEverything(t *testing.T) {
 							f.burst("at 20 per second", 2*time.Second, r)
 							f.burst("two limits", 10*time.Millisecond, r, wide)
 							f.burst("three limits", 10*time.Millisecond, wide, r, both)
-							for key, got := range f.admitted { // of two limits of 20, each may serve other requests
+							for key, got := range f.admitted { // two limits of 20 may each serve other requests
 								if got > 20 || got < 20 && strict && key != "three limits" {
 									t.Errorf("%s: admitted = %d, want 20", key, got)
 								}
@@ -156,8 +156,9 @@ func TestRepliesInTimeDecideEverything(t *testing.T) {
 	}
 }
 
-// TestLateRepliesExceedByOneLimit has the lender reply too late. The nodes admit no more than the
-// limit on top of it, or one event each, and nothing on top of it if on_outage is closed.
+// TestLateRepliesExceedByOneLimit has the lender reply too late. Beyond the limit, the nodes
+// together admit at most one more limit, or one event each if that is more. If on_outage is closed,
+// they admit nothing beyond it.
 func TestLateRepliesExceedByOneLimit(t *testing.T) {
 	for _, kind := range kindsToPlay() {
 		for _, nodes := range []int{1, 4, 22} {
@@ -201,7 +202,7 @@ func TestLateRepliesExceedByOneLimit(t *testing.T) {
 	}
 }
 
-// takesLate takes now, which must be decided by the outage mode, as the lender does not answer in
+// takesLate takes now. The outage mode must decide the take, because the lender does not answer in
 // time.
 func (n node) takesLate(r *limiter.Rule, key string, cost int64) limiter.Decision {
 	n.t.Helper()
@@ -212,13 +213,13 @@ func (n node) takesLate(r *limiter.Rule, key string, cost int64) limiter.Decisio
 	return takes[0].Decision
 }
 
-// TestLateTakeIsDebitedOnce admits takes late. Whether the lender serves them later, is told of
-// them later, or denies them, it debits each once, as far as there is room.
+// TestLateTakeIsDebitedOnce admits takes late. The lender serves them later, or hears of them
+// later, or denies them. In each case it debits them once, as far as it has room.
 func TestLateTakeIsDebitedOnce(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		fate fate
-		used int64 // before
+		used int64 // what was used before
 		want int64
 	}{
 		{"served", answered, 0, 6},
@@ -229,12 +230,12 @@ func TestLateTakeIsDebitedOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/strict=%v", test.name, strict), func(t *testing.T) {
 				inBubble(t, Options{}, func(t *testing.T, n node) {
 					r := n.rule(ofTwenty(limiter.FixedWindow, strict))
-					if test.used > 0 { // which this node does not know
+					if test.used > 0 { // by another node
 						n.lender.lend([]limiter.LeaseRequest{{Rule: r, Key: []byte("key"), Need: test.used}})
 					}
 					n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return test.fate, 80 * time.Millisecond })
 					var wg sync.WaitGroup
-					for range 3 { // one waits for the reply of another
+					for range 3 { // one take waits for the reply to another
 						wg.Go(func() {
 							if d := n.takesLate(r, "key", 2); !d.OK {
 								t.Errorf("late take = %+v, want it admitted by the local bucket", d)
@@ -254,8 +255,8 @@ func TestLateTakeIsDebitedOnce(t *testing.T) {
 	}
 }
 
-// TestPatience has the call that carries a take be written late, be written twice, be answered late
-// by a busy process, or wait for another call.
+// TestPatience varies the call that carries a take. It is written late, or twice, or a busy process
+// reads its reply late, or the take waits for another call first.
 func TestPatience(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -287,7 +288,8 @@ func TestPatience(t *testing.T) {
 }
 
 // TestQueuedTakeIsAsLateAsTheCallsUnderWay has takes wait while two calls of their key get no
-// reply. None waits for longer than these calls are overdue, and for no less than the timeout.
+// reply. No take waits for longer than until these calls are overdue, and none for less than the
+// timeout.
 func TestQueuedTakeIsAsLateAsTheCallsUnderWay(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		const ms = time.Millisecond
@@ -310,8 +312,9 @@ func TestQueuedTakeIsAsLateAsTheCallsUnderWay(t *testing.T) {
 	})
 }
 
-// TestUnusedEventsAreNoDenial has a take give up that needs more than is left, but waits beside one
-// that needs less. What is served in its place is canceled, so it is not denied to the next take.
+// TestUnusedEventsAreNoDenial has two takes wait. One needs more than is left and gives up. The
+// other needs less. The lender serves events for the first one, which are canceled, so that the
+// next take is not denied because of them.
 func TestUnusedEventsAreNoDenial(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 7) // so few that nothing is leased

@@ -26,26 +26,26 @@ const (
 	unreachable      // it fails without effect, as the lender is known to be in an outage
 )
 
-// A memoryLender is a lender in memory. It uses the calculators that specify the scripts of Redis.
-// Its clock is three hours ahead of the nodes' clocks.
+// A memoryLender is a lender in memory. It uses the ledgers that specify the scripts of Redis. Its
+// clock is three hours ahead of the nodes' clocks.
 type memoryLender struct {
-	delay time.Duration // of a call, half of it each way; 0: it is answered before Lend returns
+	delay time.Duration // of a call, half of it each way; if 0, Lend answers before it returns
 
 	mu          sync.Mutex
-	next        func(requests []limiter.LeaseRequest) (fate, time.Duration) // nil: all are answered after delay
+	next        func(requests []limiter.LeaseRequest) (fate, time.Duration) // if nil, all get delay
 	ledgers     map[name]*leasetest.Ledger
 	incarnation uint64
-	lag         time.Duration   // what Lag returns
-	writes      []time.Duration // when requests are written; nil: at once
-	refuses     bool            // what Refusal reports
-	chargeErr   error           // what Charge fails with
+	lag         time.Duration   // the result of Lag
+	writes      []time.Duration // when requests are written; at once if nil
+	refuses     bool            // whether Refusal reports an outage
+	chargeErr   error           // the error of Charge
 	lostGrants  int64           // events granted by replies that were lost
 	calls       int
 	newest      time.Time              // when the newest call was made
-	before      time.Duration          // the calls before it at that instant, each a nanosecond
+	before      time.Duration          // one nanosecond for each call before newest at the same instant
 	pending     int                    // calls of Lend under way
 	maxPending  int                    // the most at a time
-	requests    []limiter.LeaseRequest // all so far, with their replies
+	requests    []limiter.LeaseRequest // all requests so far, with their replies
 }
 
 func newLender(delay time.Duration) *memoryLender {
@@ -59,8 +59,8 @@ func (m *memoryLender) decide(next func(requests []limiter.LeaseRequest) (fate, 
 	m.next = next
 }
 
-// delayAnswers answers all later calls: those whose first request is under r after one delay, the
-// others after another.
+// delayAnswers answers calls whose first request is under r after ofRule, and all others after
+// ofOthers.
 func (m *memoryLender) delayAnswers(r *limiter.Rule, ofRule, ofOthers time.Duration) {
 	m.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 		if requests[0].Rule == r {
@@ -75,7 +75,7 @@ func (m *memoryLender) always(f fate) {
 	m.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, m.delay })
 }
 
-// Lend writes the requests when the test says, and else at once.
+// Lend reports the requests as written when the test says so, and otherwise at once.
 func (m *memoryLender) Lend(requests []limiter.LeaseRequest, written func(), done func(error)) {
 	if written != nil {
 		if m.writes == nil {
@@ -109,8 +109,7 @@ func (m *memoryLender) Lend(requests []limiter.LeaseRequest, written func(), don
 	})
 }
 
-// order returns by how much later a call arrives than it would alone: the calls of one instant
-// arrive in their order.
+// order returns a delay for a call, so that calls of one instant arrive in their order.
 func (m *memoryLender) order() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +121,7 @@ func (m *memoryLender) order() time.Duration {
 	return m.before
 }
 
-// apply gives requests their fate.
+// apply gives requests the fate f.
 func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(error)) {
 	if f != lostRequest && f != refused && f != unreachable {
 		m.lend(requests)
@@ -268,14 +267,14 @@ func (m *memoryLender) operate(r *limiter.Rule, key []byte, do func(*leasetest.L
 	}
 }
 
-// Lag returns what the test has set.
+// Lag returns the lag that the test has set.
 func (m *memoryLender) Lag() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lag
 }
 
-// Refusal reports what the test has set.
+// Refusal reports an outage if the test has set one.
 func (m *memoryLender) Refusal([]byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,14 +284,14 @@ func (m *memoryLender) Refusal([]byte) error {
 	return nil
 }
 
-// refuse has Refusal report an outage, or none, from now on.
+// refuse has Refusal report an outage from now on, or no outage.
 func (m *memoryLender) refuse(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refuses = on
 }
 
-// used returns what is consumed of a key, leases included.
+// used returns how many events of a key are consumed, leased events included.
 func (m *memoryLender) used(r *limiter.Rule, key string) int64 {
 	requests := []limiter.LeaseRequest{{Rule: r, Key: []byte(key)}}
 	m.lend(requests)
@@ -306,8 +305,7 @@ func (m *memoryLender) received() int {
 	return len(m.requests)
 }
 
-// pendingCalls returns how many calls of Lend are under way, and how many there were at most at a
-// time.
+// pendingCalls returns how many calls of Lend are under way, and the most that ever were.
 func (m *memoryLender) pendingCalls() (now, most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

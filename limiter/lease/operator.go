@@ -9,27 +9,27 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
-// Inspect implements [limiter.Operator]. The count is the lender's. If the lender fails, Inspect
-// returns the account of this node all the same.
+// Inspect implements [limiter.Operator]. The count is the lender's. Even if the lender fails,
+// Inspect returns the account of this node.
 func (s *Store) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (limiter.Inspection, error) {
 	i, err := s.lender.Inspect(ctx, now, r, key)
 	s.withAccount(r, key, func(a account) { i.Account = a.state(r, s.now()) })
 	return i, err
 }
 
-// Reset implements [limiter.Operator]. It also drops the account of this node, as the other nodes
-// should by [Store.Drop].
+// Reset implements [limiter.Operator]. It also calls Drop on this node. The other nodes should call
+// [Store.Drop] too.
 func (s *Store) Reset(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
 	if err := s.lender.Reset(ctx, now, r, key); err != nil {
-		s.DropDenial(r, key) // the lender may have done it
+		s.DropDenial(r, key) // the lender may have reset the count all the same
 		return err
 	}
 	s.Drop(r, key)
 	return nil
 }
 
-// AddQuota implements [limiter.Operator]. It also drops the denial that this node remembers, as the
-// other nodes should by [Store.DropDenial].
+// AddQuota implements [limiter.Operator]. It also calls DropDenial on this node. The other nodes
+// should call [Store.DropDenial] too.
 func (s *Store) AddQuota(
 	ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte, events int64,
 ) (limiter.CountState, error) {
@@ -38,17 +38,17 @@ func (s *Store) AddQuota(
 	return c, err
 }
 
-// Drop drops what this node knows and holds for key under r, as the lender has reset the count. The
-// leases go back, the remembered denial and the debt are dropped, and the next take asks the
-// lender. Nothing of that comes back with the reply to a request that is under way.
+// Drop drops what this node knows and holds for key under r, because the lender has reset the
+// count. Leases of a window are returned, and parts of a bucket stay. The remembered denial and the
+// debt are dropped. The reply to a request under way does not restore them.
 func (s *Store) Drop(r *limiter.Rule, key []byte) { s.dropPart(r, key, allButDebt) }
 
-// DropDenial drops the denial of key that this node remembers under r, as the lender has given back
-// events, so that the next take asks the lender. The reply to a request that is under way is not
-// remembered. Leases and debt stay.
+// DropDenial drops the denial of key that this node remembers under r, because the lender has given
+// back events. So the next take asks the lender. A denial in the reply to a request under way is
+// not remembered. Leases and debt stay.
 func (s *Store) DropDenial(r *limiter.Rule, key []byte) { s.dropPart(r, key, denialOnly) }
 
-// dropPart drops a part of the account of key under r, if there is one.
+// dropPart calls dropLocked for the account of key under r, if there is one, and sends its call.
 func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 	var c *call
 	if l, ok := s.locate(r, key); ok {
@@ -57,8 +57,8 @@ func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 	s.send(c)
 }
 
-// dropLocked drops a part of a, and returns the call that returns its leases, if that is needed
-// now.
+// dropLocked drops from the account a, and notes in its requests under way, what an operator has
+// made invalid. It returns the call that returns leases, or nil if none is needed now.
 func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *call {
 	r := l.zone.rules.ruleFor(l.key.ID, a)
 	q := l.queueLocked()
@@ -69,7 +69,7 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	if what != allButDebt {
 		return nil
 	}
-	a.local, a.localAt = 0, 0 // full, but not once more with the reply to a request under way
+	a.local, a.localAt = 0, 0 // full now; the reply to a request under way does not fill it again
 	debt := a.reduceDebt(math.MaxInt64)
 	s.stats.debtDropped.Add(uint64(debt))
 	if q != nil && q.underWay[everything].call != nil {
@@ -82,22 +82,22 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	return nil
 }
 
-// droppedLocked returns what an operator has had dropped since the request of t was sent, and how
-// much is still owed of the debt that the request told of.
+// droppedLocked returns what was dropped for operators since the request of t was sent. owed is how
+// much of the debt in that request was not dropped.
 func (t *target) droppedLocked() (what dropped, owed int64) {
 	u := &t.queue.underWay[t.content]
 	return u.dropped, max(0, t.told-u.droppedDebt)
 }
 
-// drop notes for the requests under way that what is dropped of the account.
+// drop notes in the requests under way what was dropped from the account.
 func (q *queue) drop(what dropped) {
 	for i := range q.underWay {
 		q.underWay[i].dropped = max(q.underWay[i].dropped, what)
 	}
 }
 
-// DropDenials drops all denials that this node remembers in a zone, as it may not have been told of
-// what operators have done. See [Store.DropDenial].
+// DropDenials drops all denials that this node remembers in a zone. It is for a node that may not
+// have been told what operators have changed. See [Store.DropDenial].
 func (s *Store) DropDenials(zone limiter.Counts) {
 	z, _ := zone.(*Accounts)
 	if z == nil || z.store != s {
@@ -112,8 +112,8 @@ func (s *Store) DropDenials(zone limiter.Counts) {
 	}
 }
 
-// dropDenials does so for some of the accounts of a shard, from at on, and reports whether there
-// are more.
+// dropDenials drops the remembered denials of some accounts of a shard, from at on. It reports
+// whether the shard has more accounts.
 func (z *Accounts) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 	sh.Lock()
 	defer sh.Unlock()
@@ -128,16 +128,16 @@ func (z *Accounts) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 	})
 }
 
-// dropped says what of an account was dropped because an operator has changed the count.
+// dropped says what was dropped from an account because an operator has changed the count.
 type dropped uint8
 
 const (
 	nothing    dropped = iota
 	denialOnly         // events were given back, or may have been
-	allButDebt         // the count was reset. Debt is dropped by itself, see dropLocked
+	allButDebt         // the count was reset; dropLocked drops the debt
 )
 
-// drop drops a part of a, so that the next take asks the store.
+// drop drops from the account what an operator has made invalid.
 func (a account) drop(r *limiter.Rule, what dropped) {
 	if what == nothing {
 		return

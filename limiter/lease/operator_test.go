@@ -17,7 +17,8 @@ func (n node) reset(r *limiter.Rule, key string) {
 	}
 }
 
-// account returns what an inspection shows of the account of a key, nil when there is none.
+// account returns what an inspection shows of the account of a key. It returns nil if there is
+// none.
 func (n node) account(r *limiter.Rule, key string) *limiter.AccountState {
 	n.t.Helper()
 	i, err := n.Inspect(n.t.Context(), n.options.Clock(), r, []byte(key))
@@ -27,8 +28,8 @@ func (n node) account(r *limiter.Rule, key string) *limiter.AccountState {
 	return i.Account
 }
 
-// TestReset gives a key its full limit, of which the node that resets it and the one that is told
-// know at once.
+// TestReset gives a key its full limit. The node that resets it and a node that is told use the
+// full limit at once.
 func TestReset(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		for _, strict := range []bool{false, true} {
@@ -60,8 +61,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestDropReturnsLeases has a node that is told of a reset spend no lease of before. That goes back
-// at once, and the store ignores it.
+// TestDropReturnsLeases has a node that is told of a reset spend no earlier lease. The lease is
+// returned at once, and the store ignores the return.
 func TestDropReturnsLeases(t *testing.T) {
 	for _, kind := range kinds {
 		if kind == limiter.TokenBucket {
@@ -89,8 +90,8 @@ func TestDropReturnsLeases(t *testing.T) {
 	}
 }
 
-// TestDropDuringRequest changes a count after the lender has denied a request, and before its reply
-// arrives. The reply is not remembered: those that wait for another request, and later takes, ask
+// TestDropDuringRequest changes a count after the lender has denied a request and before its reply
+// arrives. The denial is not remembered: takes that wait for another request, and later takes, ask
 // the lender.
 func TestDropDuringRequest(t *testing.T) {
 	for name, drop := range map[string]func(n node, r *limiter.Rule){
@@ -125,8 +126,8 @@ func TestDropDuringRequest(t *testing.T) {
 	}
 }
 
-// TestDropGrantDuringRequest grants a lease before the reset, of which the node hears after that.
-// The lease is not spent.
+// TestDropGrantDuringRequest has a reply grant a lease before a reset and arrive after it. The
+// lease is not spent.
 func TestDropGrantDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
@@ -149,8 +150,8 @@ func TestDropGrantDuringRequest(t *testing.T) {
 	})
 }
 
-// TestDropDebt drops the debt of an account when its count is reset, whether or not a request with
-// it is under way, which may fail. Later debt is settled.
+// TestDropDebt drops the debt of an account when its count is reset. A request with the debt may be
+// under way, and may fail. Later debt is settled.
 func TestDropDebt(t *testing.T) {
 	for _, test := range []struct {
 		fate  fate
@@ -199,9 +200,8 @@ func TestDropDebt(t *testing.T) {
 	}
 }
 
-// TestDropOutageDebt owes events of an outage when the count is reset, whether or not a request
-// that tells of them is under way. They are dropped then, and never when quota was added. Later
-// ones are debited.
+// TestDropOutageDebt has debt of an outage when the count is reset. A request with the debt may be
+// under way. A reset drops the debt, and added quota does not. Later debt is debited.
 func TestDropOutageDebt(t *testing.T) {
 	for _, under := range []bool{false, true} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -228,7 +228,7 @@ func TestDropOutageDebt(t *testing.T) {
 			if a := n.account(r, "key"); a.Debt != 0 || a.Requesting != under {
 				t.Errorf("account after the reset = %+v, want no debt", a)
 			}
-			used := int64(3) // by the request that was sent before the node was told
+			used := int64(3) // debited by the request that was sent before the node was told
 			if !under {
 				used = 2
 				n.lender.always(unreachable)
@@ -245,7 +245,8 @@ func TestDropOutageDebt(t *testing.T) {
 	}
 }
 
-// TestDropWithFullBackground returns the leases as soon as a background call may begin.
+// TestDropWithFullBackground returns the leases of a reset key as soon as a background call may
+// begin.
 func TestDropWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
@@ -306,8 +307,8 @@ func TestDropDenials(t *testing.T) {
 	})
 }
 
-// TestDropKeepsParts has a node that is told of a reset spend its part of the bucket all the same:
-// the store counts it against what the bucket has after the reset.
+// TestDropKeepsParts has a node that is told of a reset go on to spend its part of the bucket. The
+// store counts the part against what the bucket has after the reset.
 func TestDropKeepsParts(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 4000, Window: time.Hour}})
@@ -317,7 +318,7 @@ func TestDropKeepsParts(t *testing.T) {
 		if leased := n.leased(r, "key"); leased != 8 {
 			t.Errorf("leased after the reset = %d, want the 8 from before", leased)
 		}
-		n.checkUsed(r, "key", 9) // these, and what accrues
+		n.checkUsed(r, "key", 9) // the part's events at once, and what it accrues
 		n.allowed(r, "key", 8, limiter.FromLease)
 	})
 }
@@ -363,8 +364,8 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// TestOperatorFails has the lender fail. The node shows its account, and takes ask the lender,
-// which may have done what it was told.
+// TestOperatorFails has the lender fail. The node still shows its account. Takes ask the lender,
+// because it may have changed the count all the same.
 func TestOperatorFails(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()

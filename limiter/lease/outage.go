@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// takeInOutage decides the takes that have failed, unless another one is denied or nobody waits any
-// more. It comes last: a denial that all nodes agree on is worth more.
+// takeInOutage decides the takes that have failed, unless another take is denied or nobody waits
+// any more. It is called last: a denial by the store, on which all nodes agree, is worth more.
 func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
 	for i := range set.takes {
 		t := &set.takes[i]
@@ -22,7 +22,7 @@ func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
 	}
 }
 
-// takeFailed decides a take that has failed: by its account, or with all others that have none.
+// takeFailed decides a take that has failed, by its account, or by the crowd if it has no account.
 func (s *Store) takeFailed(t *takeState, now instant) {
 	if t.waiter != nil || (t.refused || t.waits()) && t.zone != nil {
 		found := t.withAccount(func(a account) {
@@ -38,9 +38,9 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 	s.takeWithCrowd(t, now)
 }
 
-// An admission is how a take was admitted, if it was. In all ways but the first, Rule.OnOutage has
-// admitted it without an answer of the lender. These ways differ in what the lender hears of it:
-// the package comment compares them.
+// An admission is how a take was admitted, if it was. Unless it is debited, Rule.OnOutage has
+// admitted the take without an answer of the lender. The package comment compares what the lender
+// then hears of it.
 type admission uint8
 
 const (
@@ -51,7 +51,7 @@ const (
 	uncertain                  // its request has failed, and the lender may have debited it
 )
 
-// decideFailed has a decide t by Rule.OnOutage.
+// decideFailed has the account a decide t by Rule.OnOutage.
 func (s *Store) decideFailed(t *takeState, a account, now instant) {
 	retry := now.plus(s.options.ProbeEvery.Microseconds())
 	a.takeInOutage(t.Rule, now, t.Cost, s.options.OutageNodes(), retry, &t.Decision)
@@ -104,7 +104,8 @@ func (t *takeState) admissionLocked() admission {
 	return uncertain
 }
 
-// takeWithCrowd has the crowd of its zone, which may be closed, decide a take that has failed.
+// takeWithCrowd has the crowd of its zone, which may be closed, decide a take that has failed. A
+// take without a zone is decided by a new account.
 func (s *Store) takeWithCrowd(t *takeState, now instant) {
 	if z, _ := t.Rule.Zone.(*Accounts); z != nil {
 		s.decideWithCrowd(z, t, now)
@@ -118,8 +119,8 @@ func (s *Store) takeWithCrowd(t *takeState, now instant) {
 	}
 }
 
-// oweLocked adds cost events to the debt of a, which its next request settles. Without a request
-// under way, the wheel sees to that.
+// oweLocked adds cost events to the debt of the account a. The next request of a settles the debt.
+// If no request is under way, the wheel sends one.
 func (s *Store) oweLocked(l *location, a account, r *limiter.Rule, now instant, cost int64) {
 	s.addDebt(a, r, now, cost)
 	if l.queueLocked() == nil {
@@ -127,7 +128,7 @@ func (s *Store) oweLocked(l *location, a account, r *limiter.Rule, now instant, 
 	}
 }
 
-// addDebt adds cost events to the debt of a, and counts them.
+// addDebt adds cost events to the debt of the account a, and counts them in the stats.
 func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
 	if cost == 0 {
 		return

@@ -18,7 +18,7 @@ func (n node) outage(zone string, id uint32, mode limiter.OutageMode) *limiter.R
 	})
 }
 
-// takesInOutage takes now, which must fail with errCut and be decided all the same.
+// takesInOutage takes now. The take must fail with errCut, and the outage mode must decide it.
 func (n node) takesInOutage(r *limiter.Rule, key string, cost int64) limiter.Decision {
 	n.t.Helper()
 	takes := []limiter.Take{takeOf(r, key, cost)}
@@ -28,8 +28,8 @@ func (n node) takesInOutage(r *limiter.Rule, key string, cost int64) limiter.Dec
 	return takes[0].Decision
 }
 
-// owes takes now, while the lender is known to be in an outage. The take must be admitted, so that
-// the account owes it.
+// owes takes now, while the lender is known to be in an outage. The take must be admitted and
+// become debt of the account.
 func (n node) owes(r *limiter.Rule, key string, cost int64) {
 	n.t.Helper()
 	n.lender.refuse(true)
@@ -39,7 +39,7 @@ func (n node) owes(r *limiter.Rule, key string, cost int64) {
 	n.lender.refuse(false)
 }
 
-// TestOutageModes takes from a lender that fails, in all modes: five nodes share the limits.
+// TestOutageModes takes from a lender that fails, in all outage modes. Five nodes share the limits.
 func TestOutageModes(t *testing.T) {
 	inBubble(t, Options{OutageNodes: func() int { return 5 }, ProbeEvery: 3 * time.Second}, func(t *testing.T, n node) {
 		n.lender.always(lostRequest)
@@ -58,8 +58,8 @@ func TestOutageModes(t *testing.T) {
 	})
 }
 
-// TestOutageSpendsLeasesFirst spends a lease while the lender fails. Then nothing is admitted that
-// was not known to be left.
+// TestOutageSpendsLeasesFirst spends a lease while the lender fails. After that, no more is
+// admitted than was known to be left.
 func TestOutageSpendsLeasesFirst(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.outage("zone", 1, limiter.OutageLocal)
@@ -84,8 +84,8 @@ func TestOutageSpendsLeasesFirst(t *testing.T) {
 	})
 }
 
-// TestDenialInOutageUndoesOthers has an outage mode deny one of several takes. What the others have
-// taken, from leases and local buckets, is undone.
+// TestDenialInOutageUndoesOthers has an outage mode deny one of several takes. What the other takes
+// have taken from leases and local buckets is undone.
 func TestDenialInOutageUndoesOthers(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		local, closed := n.outage("local", 1, limiter.OutageLocal), n.outage("closed", 2, limiter.OutageClosed)
@@ -112,8 +112,8 @@ func TestDenialInOutageUndoesOthers(t *testing.T) {
 	})
 }
 
-// TestDenialWinsOverOutage takes from a zone that denies and from one whose lender fails. That one
-// decides nothing and takes nothing.
+// TestDenialWinsOverOutage takes from a zone that denies and from a zone whose lender fails. The
+// second zone decides nothing and takes nothing.
 func TestDenialWinsOverOutage(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		local, denies := n.outage("local", 1, limiter.OutageLocal), n.fixed("denies", 2, 1)
@@ -137,8 +137,8 @@ func TestDenialWinsOverOutage(t *testing.T) {
 	})
 }
 
-// TestOutageWithoutAccount takes keys that find no room, and keys of a closed zone, from a lender
-// that fails. A key has the same local bucket after its zone was closed.
+// TestOutageWithoutAccount takes keys that find no room, and keys of a closed zone, while the
+// lender fails. A key keeps its local bucket when its zone is closed.
 func TestOutageWithoutAccount(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
@@ -157,7 +157,8 @@ func TestOutageWithoutAccount(t *testing.T) {
 	})
 }
 
-// TestClientGoneInOutage ends a request while it waits. It takes nothing from the local bucket.
+// TestClientGoneInOutage ends a request while its take waits. The take takes nothing from the local
+// bucket.
 func TestClientGoneInOutage(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.outage("zone", 1, limiter.OutageLocal)
@@ -177,8 +178,8 @@ func TestClientGoneInOutage(t *testing.T) {
 	})
 }
 
-// TestDebtOfOutage has the lender come back after takes were admitted without it. It debits them
-// once, although no take comes any more, and no more than a limit.
+// TestDebtOfOutage has the lender come back after takes were admitted without it. It debits their
+// events once, although no take comes any more, and at most one limit of them.
 func TestDebtOfOutage(t *testing.T) {
 	for _, mode := range []limiter.OutageMode{limiter.OutageLocal, limiter.OutageOpen} {
 		for _, taken := range []int64{1, 5, 14, 60} {
@@ -203,7 +204,7 @@ func TestDebtOfOutage(t *testing.T) {
 				received := n.lender.received()
 				time.Sleep(time.Minute)
 				n.checkUsed(r, "key", min(admitted, 20))
-				if got := n.lender.received() - received; got > 1 { // by checkUsed
+				if got := n.lender.received() - received; got > 1 { // one is sent by checkUsed
 					t.Errorf("requests after the debt was debited = %d, want none", got-1)
 				}
 				if left := 20 - admitted; left > 0 {
@@ -216,8 +217,8 @@ func TestDebtOfOutage(t *testing.T) {
 	}
 }
 
-// TestRefusal takes from a lender that is known to be in an outage. No request is built, no take
-// waits, neither for that nor for a request under way, and the debt is debited afterwards.
+// TestRefusal takes from a lender that is known to be in an outage. No request is made, and no take
+// waits, not even for a request under way. The debt is debited afterwards.
 func TestRefusal(t *testing.T) {
 	inBubble(t, Options{OutageNodes: twoNodes}, func(t *testing.T, n node) {
 		r := n.outage("zone", 1, limiter.OutageLocal)
@@ -277,8 +278,8 @@ func TestRefusalUndone(t *testing.T) {
 	})
 }
 
-// TestRefusedRefill spends a lease that runs low while the lender is known to be in an outage. It
-// stays whole, and no request is built.
+// TestRefusedRefill spends a lease that runs low while the lender is known to be in an outage.
+// Nothing of the lease is returned, and no request is made.
 func TestRefusedRefill(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)
@@ -294,8 +295,8 @@ func TestRefusedRefill(t *testing.T) {
 	})
 }
 
-// TestFirstTakeAfterOutage takes as soon as the lender is back. It debits first what was admitted
-// without it.
+// TestFirstTakeAfterOutage takes as soon as the lender is back. The lender first debits what was
+// admitted without it.
 func TestFirstTakeAfterOutage(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.outage("zone", 1, limiter.OutageLocal)
@@ -308,8 +309,8 @@ func TestFirstTakeAfterOutage(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcomeIsNotOwed fails takes whose requests may have had an effect, and the request
-// that has a debt debited. Nothing is debited twice.
+// TestUnknownOutcomeIsNotOwed fails takes whose requests may have had an effect, and then the
+// request that carries a debt. No event is debited twice.
 func TestUnknownOutcomeIsNotOwed(t *testing.T) {
 	for _, f := range []fate{lostRequest, lostReply} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -332,7 +333,7 @@ func TestUnknownOutcomeIsNotOwed(t *testing.T) {
 	}
 }
 
-// TestUndoneTakesOweNothing undoes takes that were admitted without the lender.
+// TestUndoneTakesOweNothing undoes takes that were admitted without the lender. They leave no debt.
 func TestUndoneTakesOweNothing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		local, closed := n.outage("local", 1, limiter.OutageLocal), n.outage("closed", 2, limiter.OutageClosed)

@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A queue is what waits for the replies to an account with a request under way. The lock of the
-// account's shard guards it and its waiters.
+// A queue is what waits for the replies to the requests of an account, while one is under way. The
+// lock of the account's shard guards it and its waiters.
 //
 // Two requests of an account may be under way at once. The first carries everything. The second
 // carries what takes need, and nothing else: see overlaps. Takes that come while no request can be
@@ -16,9 +16,9 @@ type queue struct {
 	underWay [2]underWay // by content
 	waiting  []*waiter   // for the next request
 
-	pending pendingReturns // for the next requests with everything
+	pending pendingReturns // for the next requests with the content everything
 
-	drained *latch // is done when no request is under way any more; may be nil
+	drained *latch // to be told when no request is under way any more; may be nil
 }
 
 // A content is what a request carries. It is an index of queue.underWay.
@@ -29,13 +29,13 @@ const (
 	needsOnly
 )
 
-// An underWay is a request under way, or none when call is nil.
+// An underWay is a request under way. If call is nil, there is none.
 type underWay struct {
 	call    *call
-	waiters []*waiter // what the request needs is the least of their costs
-	bare    bool      // it returns, cancels and settles nothing
+	waiters []*waiter // the smallest of their costs is what the request needs
+	bare    bool      // the request carries takes only: no return, no cancel, no debt
 
-	// Since the request was sent, an operator has changed the count.
+	// What was dropped since the request was sent, because an operator has changed the count.
 	dropped     dropped
 	droppedDebt int64 // events of the account's debt that were dropped
 }
@@ -45,7 +45,7 @@ type waiter struct {
 	cost   int64
 	joined time.Duration // the uptime at which it began to wait
 	latch  *latch
-	call   *call // that carries it; nil if it waits for one
+	call   *call // the call that carries it; nil until there is one
 	again  bool  // that call, or one that it waited for, was written more than once
 
 	status   waiterStatus
@@ -62,14 +62,15 @@ type waiterStatus uint8
 
 const (
 	waiting    waiterStatus = iota
-	late                    // nobody waits any more, but it was admitted: what is served stays
-	gone                    // nobody waits any more: what is served to it is canceled
-	becameDebt              // was late, and the lender does not serve it
-	served                  // by the lender, as decision says
-	replied                 // the account decides it, as decision says, or err is set
+	late                    // the take was admitted without a reply: events served to it stay debited
+	gone                    // nobody waits for the take: events served to it are canceled
+	becameDebt              // the take was late, and the lender has not served it
+	served                  // the lender has served the take, as decision says
+	replied                 // the account or the reply decides the take by decision, or err is set
 )
 
-// queueLocked returns the queue of the account, or nil when it has no request under way.
+// queueLocked returns the queue of the account. It returns nil if the account has no request under
+// way.
 func (l *location) queueLocked() *queue {
 	return l.shard.State.queues[name{l.key.ID, string(l.key.Text)}]
 }
@@ -82,7 +83,7 @@ func (l *location) endRequestLocked(q *queue) {
 	delete(l.shard.State.queues, name{l.key.ID, string(l.key.Text)})
 }
 
-// next returns what the next request of the account a may carry, if one can be sent now.
+// next returns the content of the next request of the account a, and whether it can be sent now.
 func (q *queue) next(a account) (c content, ok bool) {
 	if q.underWay[everything].call == nil {
 		return everything, true
@@ -91,9 +92,9 @@ func (q *queue) next(a account) (c content, ok bool) {
 }
 
 // overlaps reports whether takes may be requested beside the request under way that carries
-// everything. They may not if events of this node are returned or to be returned, or are still
-// leased: no take is denied for what its own node holds. And debt is settled before more is
-// admitted.
+// everything. They may not be if this node holds leases or returns events: otherwise takes could be
+// denied because of events that their own node holds. Nor may they be if there is debt, because
+// debt is settled before more is admitted.
 func (q *queue) overlaps(a account) bool {
 	return q.underWay[everything].bare && !q.pending.any() && a.settled()
 }
@@ -105,8 +106,8 @@ func (q *queue) busy() bool {
 
 func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.pending.any() }
 
-// leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
-// same. leave then reports whether a request under way carries w.
+// leave notes that nobody waits for w any more. admitted says whether Rule.OnOutage has admitted
+// the take. leave reports whether it has and a request under way carries w.
 func (w *waiter) leave(admitted bool) (carried bool) {
 	if carried = admitted && w.call != nil; carried {
 		w.status = late
@@ -116,7 +117,7 @@ func (w *waiter) leave(admitted bool) (carried bool) {
 	return carried
 }
 
-// answer answers w, and tells those who wait together with it.
+// answer gives w its status and decision, and tells the takes that wait together with it.
 func (q *queue) answer(w *waiter, status waiterStatus, d limiter.Decision) {
 	w.status, w.decision = status, d
 	if !d.OK && w.err == nil {
@@ -125,18 +126,18 @@ func (q *queue) answer(w *waiter, status waiterStatus, d limiter.Decision) {
 	w.latch.done()
 }
 
-// pendingReturns are events that the lender has leased or served in vain, and that it is still to
-// hear of. Each request takes some of them along.
+// pendingReturns are events that the lender has leased or served in vain. Each request returns or
+// cancels some of them.
 type pendingReturns struct {
-	cancels []granted // of what was served: one for each request
-	returns []granted // of leases: as many as fit into each request
+	cancels []granted // served events: a request cancels one of these
+	returns []granted // leased events: a request returns as many of these as fit
 }
 
 // granted are events that a store has leased or served.
 type granted struct {
 	limiter.Events
 	incarnation uint64 // of the store
-	lacked      int64  // of what was served: see limiter.LeaseRequest.Lacked
+	lacked      int64  // for served events: see limiter.LeaseRequest.Lacked
 }
 
 func (p *pendingReturns) any() bool { return len(p.cancels) > 0 || len(p.returns) > 0 }
@@ -153,7 +154,7 @@ func (p *pendingReturns) cancel(g granted) {
 	p.cancels = append(p.cancels, g)
 }
 
-// add adds others.
+// add adds the events of others.
 func (p *pendingReturns) add(others pendingReturns) {
 	for _, g := range others.cancels {
 		p.cancel(g)
@@ -161,8 +162,9 @@ func (p *pendingReturns) add(others pendingReturns) {
 	p.returns = append(p.returns, others.returns...)
 }
 
-// moveTo has l cancel and return events, as far as it has room. It returns how many are lost: those
-// that another incarnation of the lender has granted.
+// moveTo moves events to l, which cancels and returns them, as far as l has room. If another
+// incarnation of the lender has granted events, they are lost. It returns the number of lost
+// events.
 func (p *pendingReturns) moveTo(l *limiter.LeaseRequest) (lost int64) {
 	for len(p.cancels) > 0 && l.Cancel.N == 0 {
 		if p.cancels[0].incarnation == l.Incarnation {

@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestQueueReturns returns two leases per request, and loses what another incarnation has granted.
+// TestQueueReturns returns the events of two leases per request. Events that another incarnation
+// has granted are lost.
 func TestQueueReturns(t *testing.T) {
 	e := func(at limiter.Instant, n int64) limiter.Events { return limiter.Events{At: at, N: n} }
 	q := queue{pending: pendingReturns{
@@ -27,8 +28,8 @@ func TestQueueReturns(t *testing.T) {
 	}
 }
 
-// TestQueueCancels cancels what was served at one instant by one request, but not what another
-// incarnation has served at the same instant.
+// TestQueueCancels cancels all events that were served at one instant by one request. Events that
+// another incarnation has served at the same instant are not canceled with them.
 func TestQueueCancels(t *testing.T) {
 	var q queue
 	for _, g := range []granted{{limiter.Events{At: 1, N: 5}, 7, 9}, {limiter.Events{At: 1, N: 6}, 8, 9}, {limiter.Events{At: 1, N: 2}, 7, 9}} {
@@ -40,8 +41,8 @@ func TestQueueCancels(t *testing.T) {
 	}
 }
 
-// TestServedUnderLoweredLimit has the lender serve a waiter under a limit that was lowered while its
-// request was under way. What remains then is more than the new limit has.
+// TestServedUnderLoweredLimit has the lender serve a waiter under a limit that was lowered while
+// the request was under way. More remains then than the new limit has.
 func TestServedUnderLoweredLimit(t *testing.T) {
 	before := mustRule(t, bucket, limiter.Limit{Events: 289, Window: 200 * time.Millisecond})
 	after := mustRule(t, bucket, limiter.Limit{Events: 86, Window: 200 * time.Millisecond})

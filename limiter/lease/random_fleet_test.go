@@ -15,14 +15,14 @@ import (
 )
 
 // TestRandomFleets plays random histories. Nodes of a fleet take from several zones at once, and
-// refund some of what they have taken, sooner or later.
-// Requests are late or lost, the lender begins another incarnation, nodes restart, zones close and
-// accounts are evicted. Never is more admitted of a key than its algorithm allows, no take spends a
-// lease that has expired, and in the end only events that were counted as lost are missing.
+// refund some of the takes sooner or later. Requests are late or lost, the lender begins another
+// incarnation, nodes restart, zones close and accounts are evicted. No more is admitted of a key
+// than its algorithm allows, and no take spends an expired lease. In the end, only events that were
+// counted as lost are missing.
 func TestRandomFleets(t *testing.T) {
 	seeds := uint64(100)
 	if racetest.Enabled {
-		seeds = 10 // make test plays all of them without it
+		seeds = 10 // make test plays all seeds without the race detector
 	}
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
@@ -45,20 +45,20 @@ type randomFleet struct {
 	lender   fleetLender
 	rules    []*limiter.Rule
 	slow     int           // the longest usual delay of a reply, in ms
-	denies   *limiter.Rule // denies all
-	restarts bool          // the lender begins other incarnations
+	denies   *limiter.Rule // denies all takes
+	restarts bool          // whether the lender begins other incarnations
 
 	mu           sync.Mutex // guards what follows
 	rng          *rand.Rand
 	nodes        []*fleetNode
-	lostByClosed uint64 // by nodes that were closed
+	lostByClosed uint64 // events lost by nodes that were closed
 	admitted     map[name][]limiter.Events
-	late         map[name]int64             // admitted without the lender
-	kept         int64                      // by the lender, of late takes that were refunded
+	late         map[name]int64             // events admitted without the lender
+	kept         int64                      // events of refunded late takes that stay debited
 	leased       map[name][]limiter.Instant // when takes were admitted from leases
 }
 
-// A fleetLender never fails takes: nobody would count what they lose.
+// A fleetLender never fails takes, because nobody would count the events that failed takes lose.
 type fleetLender struct{ *memoryLender }
 
 func (l fleetLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
@@ -135,7 +135,7 @@ func (n *fleetNode) on(r *limiter.Rule) *limiter.Rule {
 	return &here
 }
 
-// A zoneName is the zone of a rule that is on no node yet.
+// A zoneName is the zone of a rule that no node has yet.
 type zoneName string
 
 func (z zoneName) Name() string { return string(z) }
@@ -173,7 +173,7 @@ func (f *randomFleet) request() {
 	for _, i := range f.rng.Perm(len(f.rules))[:1+f.rng.IntN(len(f.rules))] {
 		takes = append(takes, takeOf(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
 	}
-	if f.rng.IntN(2) == 0 { // is denied after the others were admitted
+	if f.rng.IntN(2) == 0 { // this zone denies after the others have admitted
 		takes = append(takes, takeOf(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
 	}
 	s := f.nodes[f.rng.IntN(len(f.nodes))]
@@ -213,8 +213,8 @@ func (f *randomFleet) request() {
 	}
 }
 
-// admit notes what an admitted request has taken, and at which instant of the lender's clock it
-// counts.
+// admit notes what an admitted request has taken, and the instant of the lender's clock at which
+// that counts.
 func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -240,7 +240,7 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 func (f *randomFleet) disturb() {
 	node, zone := f.random(len(f.nodes)), fleetZones[f.random(len(fleetZones))]
 	switch f.random(8) {
-	case 0: // it restarts; its requests under way go on
+	case 0: // the node restarts; its requests under way go on
 		old := f.nodes[node]
 		f.mu.Lock()
 		f.nodes[node] = f.newNode()
@@ -287,7 +287,7 @@ func (f *randomFleet) end() {
 			f.checkLeases(r, n)
 			kind := r.Algorithm.Kind
 			if r.Limit.Window < time.Hour || kind == limiter.TokenBucket || kind == limiter.SlidingWindowLog {
-				continue // what is returned too late is not counted as lost
+				continue // events that are returned too late are not counted as lost
 			}
 			got := int64(0)
 			for _, e := range f.admitted[n] {
@@ -306,8 +306,8 @@ func (f *randomFleet) end() {
 }
 
 // checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes
-// without the lender may come on top, as nodes decide them alone. So may what
-// a bucket gets back for events that were served in vain before the span began, see
+// without the lender may come on top, because nodes decide them alone. So may events that were
+// served in vain before the span began and that a bucket gets back in the span: see
 // lendingBucket.cancel.
 func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 	admitted, window := f.admitted[n], limiter.Instant(r.Limit.Window.Microseconds())
@@ -345,7 +345,8 @@ func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 	}
 }
 
-// checkLeases checks that a lease of the key was there whenever a take was admitted from one.
+// checkLeases checks that, whenever a take was admitted from a lease, the lender had granted one
+// that had not expired.
 func (f *randomFleet) checkLeases(r *limiter.Rule, n name) {
 	var leases []limiter.LeaseRequest
 	for _, l := range f.lender.requests {
@@ -361,8 +362,8 @@ func (f *randomFleet) checkLeases(r *limiter.Rule, n name) {
 	}
 }
 
-// uncanceled returns how many events of n had been served in vain by the instant at and were
-// canceled no earlier.
+// uncanceled returns how many events of n were served in vain by the instant at, and were canceled
+// at that instant or later.
 func (f *randomFleet) uncanceled(n name, at limiter.Instant) (events int64) {
 	for _, l := range f.lender.requests {
 		if l.Rule.ID == n.id && string(l.Key) == n.key && l.Cancel.At <= at && at <= l.Decision.At {
@@ -372,9 +373,9 @@ func (f *randomFleet) uncanceled(n name, at limiter.Instant) (events int64) {
 	return events
 }
 
-// TestUncanceledEventsRaiseBound has a bucket of 3 events serve 2 and 1 in vain. The second cancel
-// comes after the bucket was full, but the node saw what the bucket lacked before the first. So it
-// is admitted 1 event too many, which was still to be canceled.
+// TestUncanceledEventsRaiseBound has a bucket of 3 events serve 2 and 1 events in vain. The second
+// cancel comes after the bucket was full, but names what the bucket lacked before the first cancel.
+// So the bucket admits 1 event too many. That event was still to be canceled.
 func TestUncanceledEventsRaiseBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &randomFleet{t: t, lender: fleetLender{newLender(0)}, admitted: make(map[name][]limiter.Events)}

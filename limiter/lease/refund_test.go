@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// refundable takes cost events of key, which must be admitted by from, and returns the take.
+// refundable takes cost events of key and returns the take. from must admit it.
 func (n node) refundable(r *limiter.Rule, key string, cost int64, from limiter.Source) limiter.Take {
 	n.t.Helper()
 	takes := []limiter.Take{takeOf(r, key, cost)}
@@ -26,8 +26,8 @@ func (n node) refund(k limiter.Take) {
 	}
 }
 
-// TestRefundToLease puts the events of a take back into its lease, without a request. They were
-// demand all the same.
+// TestRefundToLease puts the events of a take back into its lease, without a request. The refunded
+// events still count as demand.
 func TestRefundToLease(t *testing.T) {
 	for _, kind := range []limiter.Kind{limiter.FixedWindow, limiter.TokenBucket} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -47,8 +47,8 @@ func TestRefundToLease(t *testing.T) {
 	}
 }
 
-// TestRefundAfterLease refunds a take whose lease is over, was returned, or went with its zone. In
-// the end, the lender counts the takes of the test alone.
+// TestRefundAfterLease refunds a take whose lease has expired, was returned, or was lost with its
+// zone. In the end, the lender counts only the takes of the test.
 func TestRefundAfterLease(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end  func(n node, r *limiter.Rule) (taken int64)
@@ -88,11 +88,11 @@ func TestRefundAfterLease(t *testing.T) {
 	}
 }
 
-// TestRefundToLender refunds takes that the lender has served, by what it had counted: so a bucket
-// that lacks more gets back the whole take, although it has refilled meanwhile.
+// TestRefundToLender refunds takes that the lender has served, by what the lender had counted then.
+// So a bucket that lacks more gets back the whole take, although it has refilled meanwhile.
 func TestRefundToLender(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 10, Window: 10 * time.Second}}) // too small for parts
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 10, Window: 10 * time.Second}}) // no parts
 		n.allowed(r, "key", 5, limiter.FromStore)
 		k := n.refundable(r, "key", 1, limiter.FromStore)
 		n.allowed(r, "key", 4, limiter.FromStore)
@@ -109,14 +109,15 @@ func TestRefundToLender(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		n.allowed(r, "key", 1, limiter.FromStore)
 		used := n.lender.used(r, "key")
-		n.refund(k) // of an incarnation that may have lost the take
+		n.refund(k) // granted by an incarnation that may have lost the take
 		if got := n.lender.used(r, "key"); got != used || n.Stats().Lost != 1 {
 			t.Errorf("used = %d and %d lost, want %d and 1", got, n.Stats().Lost, used)
 		}
 	})
 }
 
-// TestRefundInOutage gives events back to the local bucket. The lender does not hear of them.
+// TestRefundInOutage gives the events of a take back to the local bucket. The lender does not hear
+// of them.
 func TestRefundInOutage(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 3)

@@ -25,7 +25,7 @@ func (s *Store) complete(c *call, err error) {
 			continue
 		}
 		next := s.reply(t, l, c.sent, now, err)
-		if next != nil && next.requests[0].Need == 0 { // it takes the place of c
+		if next != nil && next.requests[0].Need == 0 { // next takes the place of c in the background
 			next.background, c.background = c.background, false
 		}
 		s.send(next)
@@ -38,8 +38,9 @@ func (s *Store) complete(c *call, err error) {
 	}
 }
 
-// reply deals with the reply to l, which was sent at sent, and answers the waiters. It returns the
-// next call, for those that still wait and for what the lender is still to hear.
+// reply deals with the reply l to a request that was sent at sent, and answers its waiters. It
+// returns the next call of the account, for takes that still wait and for news that the lender is
+// still to hear, or nil.
 func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err error) (next *call) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
@@ -59,19 +60,19 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 		a.applyReply(l.Rule, sent, now, l, s.jitterOf(l), t.queue.pending.any())
 	}
 	a.requesting = t.queue.busy()
-	if l.Need == 0 || l.Served > 0 { // else nothing was debited
+	if l.Need == 0 || l.Served > 0 { // otherwise a take was denied, and nothing was debited
 		a.served(min(t.told, l.Served))
 		s.stats.settled(a.reduceDebt(owed), l, nil)
 	}
-	r := t.zone.rules.ruleFor(l.Rule.ID, a) // not that of l if takes have come under a new one
+	r := t.zone.rules.ruleFor(l.Rule.ID, a) // not l.Rule if takes have come under a new rule
 	a.drop(r, dropped)
 	s.addDebt(a, r, now, t.queue.serve(waiters, a, r, l, t.told, now))
 	s.keepLeasesLocked(t, a, r, l, now)
 	return t.nextCallLocked(a, r, now)
 }
 
-// failLocked answers the waiters of l, which has failed, and those that wait for the next request.
-// owed is what is left of the debt that l told of.
+// failLocked answers the waiters of the failed request l, and those that wait for the next request.
+// owed is how much of the debt in l was not dropped.
 func (s *Store) failLocked(t *target, a account, l *limiter.LeaseRequest, waiters []*waiter, owed int64, now instant, err error) {
 	q := t.queue
 	a.requesting = q.busy()
@@ -87,8 +88,8 @@ func (s *Store) failLocked(t *target, a account, l *limiter.LeaseRequest, waiter
 	s.backOffLocked(&t.location, a, now)
 }
 
-// keepLeasesLocked has the wheel look after the leases of a when l has brought some. In a closed
-// zone they go back.
+// keepLeasesLocked has the wheel look after the leases of the account a if the reply l grants any.
+// In a closed zone, the leases are returned.
 func (s *Store) keepLeasesLocked(t *target, a account, r *limiter.Rule, l *limiter.LeaseRequest, now instant) {
 	if t.zone.closed.Load() {
 		a.retire()
@@ -100,8 +101,8 @@ func (s *Store) keepLeasesLocked(t *target, a account, r *limiter.Rule, l *limit
 	}
 }
 
-// nextCallLocked returns the next call of the account a, or nil if there is nothing to request.
-// Then the queue ends, unless another request is under way.
+// nextCallLocked returns the next call of the account a. If there is nothing to request, it returns
+// nil and ends the queue, unless another request is under way.
 func (t *target) nextCallLocked(a account, r *limiter.Rule, now instant) (next *call) {
 	q := t.queue
 	content, free := q.next(a)
@@ -115,8 +116,8 @@ func (t *target) nextCallLocked(a account, r *limiter.Rule, now instant) (next *
 	return next
 }
 
-// jitterOf returns for how many µs too long the denial in the reply to l is remembered, if it has
-// one.
+// jitterOf returns for how many µs longer than the store said the denial in the reply l is
+// remembered. It returns 0 if there is no denial.
 func (s *Store) jitterOf(l *limiter.LeaseRequest) int64 {
 	denied := *l
 	if d := l.Denial(); d != nil {
@@ -125,8 +126,9 @@ func (s *Store) jitterOf(l *limiter.LeaseRequest) int64 {
 	return int64(s.options.Random() * float64(denied.Jitter()+1))
 }
 
-// eachServed hands out events to the waiters of a request: first to those that were admitted late,
-// else others would be admitted by the same events. It returns how many are left, in vain.
+// eachServed hands out served events to the waiters of a request. Takes that were admitted late
+// come first: otherwise the events that they have used would admit other takes too. eachServed
+// returns how many events are left, which were served in vain.
 func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) {
 	left = max(0, events)
 	for _, status := range []waiterStatus{late, waiting} {
@@ -140,19 +142,20 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 	return left
 }
 
-// cancelUnused has a later request cancel what the reply l serves in vain, beyond the debt that its
-// request told of.
+// cancelUnused has a later request cancel the events that the reply l serves in vain. told is how
+// many of the served events are debt.
 func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
 	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
 		q.pending.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation, l.LackedAfter()})
 	}
 }
 
-// serve hands out the reply l, less the debt that the request told of, to the waiters of the
-// request. It returns as debt what was admitted late and is not served.
+// serve answers the waiters of a request by its reply l. told is how many of the served events are
+// debt. serve returns as new debt the events of takes that were admitted late and that l does not
+// serve.
 //
 // A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
-// on. At last the account decides all waiters that it can.
+// for the next request. Last, the account decides as many waiters as it can.
 func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant) (debt int64) {
 	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, l) })
 	var waitOn []*waiter
@@ -170,9 +173,10 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 	return debt
 }
 
-// serveWaiter answers a waiter that the lender has served, under the limit of its request: that of
-// the account may be another one by now. To the lender, a bucket lacks what its parts hold. Clients
-// are told when what remains by their headers is the full limit again.
+// serveWaiter answers a waiter that the lender has served, under the limit of its request, because
+// the limit of the account may have changed since. By the lender's reset instant, a bucket lacks
+// the events that its parts hold. Clients are told instead when the remaining events in their
+// headers are the full limit again.
 func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.incarnation = l.Incarnation
 	r, d := l.Rule, l.Decision
@@ -184,8 +188,8 @@ func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	q.answer(w, served, d)
 }
 
-// decideUnserved answers a waiter that the reply l does not serve, if l decides it: it denies the
-// waiter, or has denied another take of the same call.
+// decideUnserved answers a waiter that the reply l does not serve, if l denies the waiter or
+// another take of the same call. Otherwise it reports false.
 func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, now instant) bool {
 	denial := l.Denial()
 	if denial == nil {
@@ -201,13 +205,13 @@ func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter
 		d.RetryAt = limiter.Never
 	}
 	if !d.OK {
-		d.Breach, denial.Breach = denial.Breach, false // the first of them has it
+		d.Breach, denial.Breach = denial.Breach, false // the first denied waiter has the breach
 	}
 	q.answer(w, replied, d)
 	return true
 }
 
-// decideWaiting answers the waiters that the account can decide on. It drops those that have gone.
+// decideWaiting answers the waiters that the account can decide, and removes those that have gone.
 func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 	undecided := q.waiting[:0]
 	for _, w := range q.waiting {
@@ -226,9 +230,9 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 	q.waiting = undecided
 }
 
-// fail answers the waiters of a request that has failed, and those that wait for a request, with an
-// error. It returns how many events are lost, as no request will return them any more, and how many
-// are debt, as they were admitted late and the store was not asked for them.
+// fail answers the waiters of a failed request, and those that wait for the next request, with err.
+// lost is how many events no request will return any more. debt is how many events were admitted
+// late without asking the store.
 func (q *queue) fail(sent []*waiter, err error) (lost, debt int64) {
 	for _, w := range slices.Concat(sent, q.waiting) {
 		status := replied

@@ -7,20 +7,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Stats are the totals of a store since it was made. Events are those of the limits.
+// Stats are the totals of a store since it was made.
 type Stats struct {
-	Requests uint64 // to the lender, for leases or decisions
+	Requests uint64 // calls to the lender, for leases or decisions
 
 	Granted  uint64 // events leased to this node
 	Returned uint64 // events returned to the lender
 	Expired  uint64 // events that were not spent before their window had passed
 	Lost     uint64 // events whose return or service has an unknown outcome
 
-	Debt        uint64 // events admitted that the lender was not asked for, as it was in an outage
-	DebtSettled uint64 // events of those that the lender has debited since
-	DebtDropped uint64 // events of those that it never will: see account.addDebt
+	Debt        uint64 // events that were admitted without asking the lender, which was in an outage
+	DebtSettled uint64 // how many events of Debt the lender has debited since
+	DebtDropped uint64 // how many events of Debt the lender will never debit: see account.addDebt
 
-	Accounts int // of all zones, now
+	Accounts int // how many accounts all zones have now
 }
 
 // Plus returns the stats of two stores together.
@@ -37,15 +37,15 @@ func (s Stats) Plus(other Stats) Stats {
 	return s
 }
 
-// OutageDebt returns how many of the events that the lender was not asked for it is still to debit.
+// OutageDebt returns how many events of Debt the lender is still to debit.
 func (s Stats) OutageDebt() int64 { return int64(s.Debt - s.DebtSettled - s.DebtDropped) }
 
 type counters struct {
 	delegated, requests, granted, returned, expired, lost, debt, debtSettled, debtDropped atomic.Uint64
 }
 
-// settled counts what the reply to l has debited of a debt. The rest is dropped, and all of it if
-// the request has failed.
+// settled counts how many events of a debt the reply l has debited. It counts the rest as dropped.
+// If the request has failed, it counts all events as dropped.
 func (c *counters) settled(events int64, l *limiter.LeaseRequest, err error) {
 	settled := int64(0)
 	if err == nil {
@@ -55,12 +55,12 @@ func (c *counters) settled(events int64, l *limiter.LeaseRequest, err error) {
 	c.debtDropped.Add(uint64(events - settled))
 }
 
-// replied counts a reply to l, which was for this incarnation of the lender. Another incarnation
-// takes nothing back.
+// replied counts the reply l to a request for this incarnation of the lender. If another
+// incarnation has answered, it has taken nothing back.
 func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err error) {
 	returned, lost := uint64(l.Cancel.N), uint64(0)
 	for _, e := range l.Returns {
-		unspent := uint64(max(0, e.N-e.Spent)) // of a part, what has accrued is not known here
+		unspent := uint64(max(0, e.N-e.Spent)) // how much a part has accrued is not known here
 		if e.At == 0 {                         // of an earlier incarnation
 			lost += unspent
 		} else {
@@ -82,7 +82,7 @@ func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err erro
 	c.granted.Add(uint64(l.Granted))
 }
 
-// Stats returns what the store has done.
+// Stats returns the totals of the store.
 func (s *Store) Stats() Stats {
 	c := &s.stats
 	st := Stats{

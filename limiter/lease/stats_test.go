@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestStatsPlus adds every number.
+// TestStatsPlus checks that Plus adds every number.
 func TestStatsPlus(t *testing.T) {
 	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Accounts: 9,
 		Debt: 12, DebtSettled: 11, DebtDropped: 10}
@@ -39,8 +39,8 @@ func TestStatsExpired(t *testing.T) {
 	})
 }
 
-// TestStatsOfPart counts what is returned of a part as what was not spent of the events that it had
-// at once. More than those may be spent of it.
+// TestStatsOfPart checks that Returned counts, of a part, the events at once that were not spent.
+// More events than those may be spent of a part.
 func TestStatsOfPart(t *testing.T) {
 	for _, test := range []struct{ spent, returned int64 }{{0, 8}, {3, 5}, {8, 0}, {9, 0}} {
 		l := &limiter.LeaseRequest{Incarnation: 7, Returns: [2]limiter.Return{1: {

@@ -28,8 +28,8 @@ type Store struct {
 	mu    sync.Mutex           // guards what follows
 	zones map[string]*Accounts // that are open, by name
 
-	attended int   // how often Attend was called
-	due      []due // room for those that it attends to
+	attended int   // how many times Attend was called
+	due      []due // room for the accounts that Attend attends to
 
 	stop    chan struct{}
 	closing sync.Once
@@ -41,8 +41,8 @@ var (
 	_ limiter.Operator = (*Store)(nil)
 )
 
-// New returns a store without zones that leases from lender, and starts its goroutine unless it is
-// attended. Close ends it.
+// New returns a store without zones that leases from lender. Unless the store is attended, New
+// starts its goroutine. Close ends it.
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{
 		lender: lender, options: o.withDefaults(), clock: newClock(time.Now()), zones: make(map[string]*Accounts), stop: make(chan struct{}),
@@ -67,17 +67,17 @@ func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
 // now returns the instant by Options.Clock.
 func (s *Store) now() instant { return fromCaller(s.options.Clock()) }
 
-// EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend
-// the leases that it holds, and then the lender decides each of them. Close returns what is
-// unspent.
+// EndLeasing has the store request no more leases, because this node is about to end. Takes spend
+// the leases that the store holds, and after that the lender decides each take. Close returns the
+// unspent events.
 func (s *Store) EndLeasing() { s.leasingEnded.Store(true) }
 
 // uptime returns for how long the store has existed, by the monotonic clock of the process. It is
 // not 0.
 func (s *Store) uptime() time.Duration { return time.Since(s.clock.began) + 1 }
 
-// Close returns what is leased and ends the store's goroutine. Later takes are left to the lender,
-// as requests may outlive their configuration.
+// Close returns all leases and ends the store's goroutine. The lender decides later takes, because
+// requests may outlive their configuration.
 func (s *Store) Close() {
 	s.closing.Do(func() { close(s.stop) })
 	s.janitor.Wait()
@@ -91,7 +91,7 @@ func (s *Store) Close() {
 	s.drain(open...)
 }
 
-// Open returns the zone of this name, which is new unless it is open.
+// Open returns the zone of this name. It makes a new one unless the zone is open.
 func (s *Store) Open(name string) *Accounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,24 +121,24 @@ type Options struct {
 	// should be too large rather than too small. Default: Nodes.
 	OutageNodes func() int
 
-	// ProbeEvery is after what time a lender in an outage is asked again: what takes are told that
-	// nothing but the lender can admit. Default: 1 s.
+	// ProbeEvery is the time after which a lender in an outage is asked again. A take that only the
+	// lender can admit is denied with this time until its retry instant. Default: 1 s.
 	ProbeEvery time.Duration
 
 	// Clock returns the instants that takes are decided at: it is the clock of this node. It must
 	// never go back. Default: the store's own clock, see [Store.At].
 	Clock func() limiter.Instant
 
-	// Attended has the store start no goroutine. Instead, Attend is to be called about every 10 ms
-	// of Clock: so a simulation can go through hours in seconds.
+	// Attended has the store start no goroutine. Instead, its user calls Attend about every 10 ms
+	// of Clock. So a simulation can go through hours in seconds.
 	Attended bool
 
-	// Random returns a number in [0, 1), by which nodes spread what they would do at the same instant.
-	// A simulation that is to repeat itself brings its own. Default: rand.Float64.
+	// Random returns a number in [0, 1). With it, nodes spread what they would otherwise do at the
+	// same instant. A simulation that must be repeatable has its own. Default: rand.Float64.
 	Random func() float64
 
-	// Observe is called after each call to the lender with how long it took and how it failed, if
-	// it did. It must not block. Default: nothing.
+	// Observe is called after each call to the lender, with how long the call took and with its
+	// error. It must not block. Default: nothing.
 	Observe func(took time.Duration, err error)
 }
 
@@ -167,9 +167,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Peek implements [limiter.Store]. It decides from the accounts that know enough, and leaves the
-// other takes to the lender. An account without a denial allows a take, even if it would have to
-// ask for a lease.
+// Peek implements [limiter.Store]. Accounts that know enough decide, and the lender decides the
+// other takes. An account without a remembered denial allows a take, even if the take would have to
+// wait for a lease.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	return s.peek(ctx, now, takes, false)
 }
@@ -180,7 +180,7 @@ func (s *Store) Preview(ctx context.Context, now limiter.Instant, takes []limite
 	return s.peek(ctx, now, takes, true)
 }
 
-// peek decides takes from the accounts that know enough, and leaves the others to the lender.
+// peek decides takes from the accounts that know enough, and has the lender decide the others.
 func (s *Store) peek(ctx context.Context, now limiter.Instant, takes []limiter.Take, needLeases bool) error {
 	var unknown []int
 	for i := range takes {
@@ -200,8 +200,9 @@ func (s *Store) peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 	return err
 }
 
-// knows decides k from its account, and reports whether that knows enough. Under a strict rule, it
-// knows denials only. If needsLease is set, it needs a lease to allow k.
+// knows decides k from its account, and reports whether the account knows enough. Under a strict
+// rule, an account knows denials only. If needsLease is set, the account allows k only if it holds
+// a lease for it.
 func (s *Store) knows(k *limiter.Take, now instant, needsLease bool) (known bool) {
 	s.withAccount(k.Rule, k.Key, func(a account) {
 		known = a.peekWaiting(k.Rule, now, k.Cost, waitOf(k), &k.Decision)

@@ -7,8 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRefund refunds what the lender has decided itself. Other takes are not refunded, including
-// those that the lender served: clients were told that less remains than the lender has counted.
+// TestRefund refunds takes that the lender has decided itself. Other takes are not refunded. That
+// includes takes that the lender has served: clients were told that less remains than the lender
+// has counted.
 func TestRefund(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		served := n.fixed("zone", 1, 1000)
@@ -32,7 +33,7 @@ func TestRefund(t *testing.T) {
 	})
 }
 
-// TestPeek decides from accounts that know enough, and leaves other takes to the lender.
+// TestPeek has accounts decide that know enough, and the lender the other takes.
 func TestPeek(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -74,7 +75,7 @@ func TestPeek(t *testing.T) {
 	})
 }
 
-// TestPreview decides from leases that have enough, and asks the lender where a take would.
+// TestPreview has leases with enough events decide, and asks the lender about other takes.
 func TestPreview(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		large, small := n.fixed("zone", 1, 1000), n.fixed("small", 2, 2)

@@ -10,15 +10,15 @@ import (
 // roomFor is how many takes are decided together without an allocation.
 const roomFor = 8
 
-// Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide,
-// Take waits for nothing but locks, and does not allocate for up to 8 takes.
+// Take implements [limiter.Store]. now is an instant of Options.Clock. If accounts can decide, Take
+// waits for nothing but locks, and does not allocate for up to 8 takes.
 //
 // Take looks at the accounts first. A key that the lender denied last is then requested alone,
-// before anything is taken from the others. So a client that is denied again and again takes
-// nothing from the keys that it shares. After that, what the accounts lack is requested for all
-// keys at the same time. So Take waits in two rounds at most. What the lender could not decide, or
-// not in time, is decided by Rule.OnOutage, unless another take is denied. If a take is denied, or
-// if nobody waits for the decision any more, Take returns what the others have taken.
+// before anything is taken from the other keys. So a client that is denied again and again takes
+// nothing from the keys that it shares. After that, Take requests what the accounts lack, for all
+// keys at the same time. So it waits in two rounds at most. Takes that the lender cannot decide in
+// time are decided by Rule.OnOutage, unless another take is denied. If a take is denied, or if
+// nobody waits for the decision any more, Take gives back what the other takes have taken.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	if len(takes) == 1 {
 		var room [1]takeState
@@ -28,12 +28,12 @@ func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.T
 	return s.take(ctx, fromCaller(now), takes, room[:])
 }
 
-// A takeSet is takes that are decided together, as they are of one request.
+// A takeSet is the takes of one request, which are decided together.
 type takeSet struct {
-	now   instant // later than at first once it has waited
+	now   instant // moved on after the set has waited
 	takes []takeState
 
-	triedAlone bool // a take, because of lastDenial
+	triedAlone bool // a take was requested alone, because of lastDenial
 }
 
 // A takeState is how far one take of a set is decided.
@@ -43,13 +43,13 @@ type takeState struct {
 	state    state
 
 	selected    bool // for the next round of lease requests
-	needsRefill bool // of its account
-	spendsLast  bool // if a lease suffices, the set is admitted, and nothing of it is undone
+	needsRefill bool // its account should send a request in the background
+	spendsLast  bool // all other takes are admitted: if its lease suffices, nothing is undone
 
 	lastDenial instant // while undecided: the retry instant of the last denial; 0 if there is none
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
-	consumed   bool    // while allowed: by the lender, as it has not denied another one
+	consumed   bool    // while allowed: the lender has consumed its events, as it denied no other take
 	waiter     *waiter // of the newest round; nil if it has not waited
 	admission  admission
 }
@@ -59,7 +59,7 @@ type state uint8
 const (
 	undecided state = iota
 	delegated       // to the lender, as there is no account
-	allowed         // by the lender after that: see consumed
+	allowed         // by the lender, after it was delegated: see consumed
 	admitted        // by its account or after waiting, as Decision.Source says
 	denied
 	failed // the lender could not decide it
@@ -99,7 +99,7 @@ func (s *Store) take(ctx context.Context, now instant, takes []limiter.Take, roo
 // alone reports whether there is one take, so that nothing has to be undone.
 func (set *takeSet) alone() bool { return len(set.takes) == 1 }
 
-// any reports whether one of the takes is in a state.
+// any reports whether one of the takes is in the state s.
 func (set *takeSet) any(s state) bool {
 	for i := range set.takes {
 		if set.takes[i].state == s {
@@ -109,7 +109,7 @@ func (set *takeSet) any(s state) bool {
 	return false
 }
 
-// takeOne decides a take that is alone: mostly with one look-up, under one lock.
+// takeOne decides a take that is alone, mostly with one look-up under one lock.
 func (s *Store) takeOne(ctx context.Context, set *takeSet) {
 	t := &set.takes[0]
 	t.selected = true
@@ -123,7 +123,7 @@ func (s *Store) takeOne(ctx context.Context, set *takeSet) {
 	s.takeInOutage(ctx, set)
 }
 
-// takeAll decides what leases do not suffice for, in two rounds at most.
+// takeAll decides a set for which leases do not suffice, in two rounds at most.
 func (s *Store) takeAll(ctx context.Context, set *takeSet) {
 	if !set.any(denied) && set.selectDeniedLast() {
 		s.round(ctx, set)
@@ -140,9 +140,10 @@ func (s *Store) takeAll(ctx context.Context, set *takeSet) {
 	}
 }
 
-// spendLeases decides undecided takes from leases and remembered denials, and reports whether that
-// admits the set. From a take on that is denied, or was denied last and is to be tried alone,
-// it spends nothing, and it returns what it spent before.
+// spendLeases decides undecided takes from leases and remembered denials, and reports whether all
+// takes of the set are admitted. It stops spending at the first take that is denied, or that the
+// lender denied last and that is to be tried alone. Then it puts back what it has spent, and looks
+// only for denials.
 func (s *Store) spendLeases(set *takeSet) (admits bool) {
 	admits, stopped := true, false
 	for i := range set.takes {
@@ -160,8 +161,8 @@ func (s *Store) spendLeases(set *takeSet) (admits bool) {
 	return admits
 }
 
-// spendLease decides t from its account, if that can. When only denials are looked for, it spends
-// nothing.
+// spendLease decides t from its account, if the account can. If onlyDenials is set, it looks only
+// for a denial, and spends nothing.
 func (s *Store) spendLease(t *takeState, now instant, onlyDenials bool) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
@@ -195,9 +196,9 @@ func (t *takeState) concludeLocked(a account, now instant) {
 	}
 }
 
-// selectDeniedLast selects the take for the next round that the lender denied last, and reports
-// whether there is one. Of several it is the one with the latest retry instant, which will most
-// probably be denied again.
+// selectDeniedLast selects the take that the lender denied last for the next round, and reports
+// whether there is one. Of several such takes, it selects the one with the latest retry instant,
+// which will most probably be denied again.
 func (set *takeSet) selectDeniedLast() bool {
 	var latest *takeState
 	for i := range set.takes {
@@ -213,7 +214,7 @@ func (set *takeSet) selectDeniedLast() bool {
 	return true
 }
 
-// selectUndecided selects all takes for the next round that are not decided yet, and reports
+// selectUndecided selects all takes that are not decided yet for the next round, and reports
 // whether there are any.
 func (set *takeSet) selectUndecided() (found bool) {
 	for i := range set.takes {
@@ -224,7 +225,7 @@ func (set *takeSet) selectUndecided() (found bool) {
 	return found
 }
 
-// toDelegate reports whether the lender is to decide t in this round, as there is no account.
+// toDelegate reports whether the lender is to decide t in this round, because t has no account.
 func (t *takeState) toDelegate() bool { return t.selected && t.state == delegated }
 
 // delegate has the lender decide the takes of this round that have no account.
@@ -267,11 +268,13 @@ func (s *Store) delegate(ctx context.Context, set *takeSet) {
 	}
 }
 
-// refill requests leases for the account of t in the background, if it still needs them. It comes
-// after the set is decided, so that it does not request what undoing the set has returned.
-// A refill that can wait is left to the next tick of the wheel: all that are due then travel
-// together, which takes far less processor time than one request each. When too much is under way,
-// the wheel sees to debt; for anything else the next take tries again.
+// refill requests leases for the account of t in the background, if the account still needs them.
+// It is called after the set is decided, so that it does not request events that undoing the set
+// has put back.
+//
+// A refill that can wait is left to the next tick of the wheel. The wheel sends all refills that
+// are due together, which takes far less processor time than to send each by itself. If too many
+// calls are under way, the wheel tries again if there is debt, and otherwise the next take does.
 func (s *Store) refill(t *takeState, now instant) {
 	var c *call
 	t.shard.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestSeveralZones takes from a user, a tenant and all, each with another limit: all or nothing,
-// whatever is leased already.
+// TestSeveralZones takes from the zones of a user, a tenant and everybody, each with another limit.
+// Either all takes are consumed or none, whatever is leased already.
 func TestSeveralZones(t *testing.T) {
 	for _, warm := range []bool{false, true} {
 		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
@@ -41,8 +41,8 @@ func TestSeveralZones(t *testing.T) {
 	}
 }
 
-// TestZonesOfOneKeyShareACall sends the requests of all zones of one key in one call. A denial of
-// one serves none.
+// TestZonesOfOneKeyShareACall sends the requests of all zones of one key in one call. If one
+// request is denied, none is served.
 func TestZonesOfOneKeyShareACall(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		a, b, c := n.fixed("a", 1, 10), n.fixed("b", 2, 1), n.fixed("c", 3, 10)
@@ -78,7 +78,7 @@ func TestManyTakes(t *testing.T) {
 				}
 			}
 		}
-		if got := n.lender.calls; got != 2*6 { // 20 requests of each key, at most 8 in a call
+		if got := n.lender.calls; got != 2*6 { // 20 requests for each of 2 keys, 8 in a call
 			t.Errorf("calls = %d, want 12", got)
 		}
 		n.fails(nil, takes...)
@@ -91,7 +91,7 @@ func TestManyTakes(t *testing.T) {
 }
 
 // TestRejectedClientDrainsNobody has 256 connections of one address send requests that also take a
-// shared key. The shared key loses the events of admitted requests only, whenever replies come.
+// shared key. The shared key loses only the events of admitted requests, whenever replies come.
 func TestRejectedClientDrainsNobody(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 				if got := admitted.Load(); got != 10 {
 					t.Errorf("admitted = %d, want 10", got)
 				}
-				if kind != limiter.TokenBucket { // which has refilled
+				if kind != limiter.TokenBucket { // a bucket has refilled
 					n.checkUsed(common, "all", before+10)
 				}
 				if s := n.Stats(); s.Lost != 0 {
@@ -138,8 +138,9 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 	}
 }
 
-// TestDeniedLastIsTriedAlone requests a key alone that was denied last, even when that denial is no
-// longer remembered. Nothing is spent or requested in the other zones unless it is served.
+// TestDeniedLastIsTriedAlone has a key be requested alone if it was denied last, even when that
+// denial is no longer remembered. Until the key is served, nothing is spent or requested in the
+// other zones.
 func TestDeniedLastIsTriedAlone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		leased, cold, own := n.fixed("a", 1, 1000), n.fixed("b", 2, 1000), n.rule(limiter.Rule{
@@ -184,8 +185,8 @@ func TestDeniedLastIsTriedAlone(t *testing.T) {
 	})
 }
 
-// TestSeveralDeniedLast first requests the key with the latest retry instant, then the others that
-// were denied.
+// TestSeveralDeniedLast first requests the key with the latest retry instant, and then the other
+// keys that were denied.
 func TestSeveralDeniedLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		soon := n.rule(limiter.Rule{ID: 1, Zone: n.Open("a"), Limit: limiter.Limit{Events: 60, Window: 2 * time.Minute, Burst: 1}})
@@ -203,9 +204,9 @@ func TestSeveralDeniedLast(t *testing.T) {
 			wait time.Duration
 			want []*limiter.Rule
 		}{
-			{2100 * time.Millisecond, []*limiter.Rule{late}},       // which denies
+			{2100 * time.Millisecond, []*limiter.Rule{late}},       // late denies
 			{2100 * time.Millisecond, []*limiter.Rule{late, soon}}, // both serve
-			{time.Hour, []*limiter.Rule{soon, late}},               // at the same time: neither has denied
+			{time.Hour, []*limiter.Rule{soon, late}},               // both at once
 		} {
 			time.Sleep(step.wait)
 			requested = nil
@@ -217,8 +218,8 @@ func TestSeveralDeniedLast(t *testing.T) {
 	})
 }
 
-// TestRememberedDenialsComeFirst denies by one zone that remembers a denial. The lender gets no
-// request, and nothing is spent in other zones.
+// TestRememberedDenialsComeFirst takes from several zones, one of which remembers a denial. The
+// lender gets no request, and nothing is spent in the other zones.
 func TestRememberedDenialsComeFirst(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		a, b, c := n.fixed("a", 1, 1000), n.fixed("b", 2, 1), n.fixed("c", 3, 1000)
@@ -247,8 +248,8 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 	})
 }
 
-// TestStrictZoneComesLast has the lender decide strict zones after everything else. When one
-// denies, the others return what they took.
+// TestStrictZoneComesLast has the lender decide strict zones after everything else. If a strict
+// zone denies, the other zones get back what was taken.
 func TestStrictZoneComesLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		leased, cold := n.fixed("a", 1, 1000), n.fixed("c", 3, 1000)
@@ -277,7 +278,7 @@ func TestStrictZoneComesLast(t *testing.T) {
 			}
 			return answered, rtt
 		})
-		n.fails(errCut, takeOf(strict[0], "key", 1), takeOf(leased, "key", 1)) // which stays consumed
+		n.fails(errCut, takeOf(strict[0], "key", 1), takeOf(leased, "key", 1)) // the lease stays spent
 		n.checkAccounts(4)
 		n.waitForReturns()
 		n.checkUsed(strict[0], "key", 2)
@@ -287,8 +288,8 @@ func TestStrictZoneComesLast(t *testing.T) {
 	})
 }
 
-// TestOneZoneFails fails the take of one zone. What the others took stays consumed, unless nobody
-// waits for the decision any more.
+// TestOneZoneFails fails the take of one zone. What the other takes have taken stays consumed,
+// unless nobody waits for the decision any more.
 func TestOneZoneFails(t *testing.T) {
 	for _, f := range []fate{lostRequest, silence} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -323,8 +324,8 @@ func TestOneZoneFails(t *testing.T) {
 	}
 }
 
-// TestDenialWinsOverSilence denies a take by one zone while another gets no reply. The denial does
-// not wait for the timeout, and what the other zones took is returned.
+// TestDenialWinsOverSilence has one zone deny while another zone gets no reply. The denial does not
+// wait for the timeout, and what the other takes have taken is given back.
 func TestDenialWinsOverSilence(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		silent, wide, narrow := n.fixed("a", 1, 10), n.fixed("b", 2, 1000), n.fixed("c", 3, 1)

@@ -19,7 +19,7 @@ func TestHotKey(t *testing.T) {
 				})
 				const takes = 10_000
 				local, every, requests := 0, 200*time.Microsecond, uint64(0)
-				if kind == limiter.TokenBucket { // of which a share is granted for the mean demand of half a minute
+				if kind == limiter.TokenBucket { // the share follows the demand of half a minute
 					every = 2 * time.Millisecond
 					for range 30_000 {
 						n.take(r, "key", 1)
@@ -42,13 +42,13 @@ func TestHotKey(t *testing.T) {
 					t.Errorf("requests = %d for %d takes, want at most 1 %%", got, takes)
 				}
 				n.waitForReturns()
-				if kind != limiter.TokenBucket { // which has refilled
+				if kind != limiter.TokenBucket { // a bucket has refilled
 					n.checkUsed(r, "key", takes)
 				}
 				if leased := n.leased(r, "key"); leased != 0 {
 					t.Errorf("leased after all have expired = %d, want none", leased)
 				}
-				s := n.Stats() // of a part, more may be spent than was granted at once
+				s := n.Stats() // takes may spend more of a part than was granted at once
 				if someReturned := s.Returned+s.Expired > 0 || kind == limiter.TokenBucket; !someReturned || s.Lost != 0 {
 					t.Errorf("stats = %+v, want some returned and none lost", s)
 				}
@@ -57,11 +57,11 @@ func TestHotKey(t *testing.T) {
 	}
 }
 
-// TestDenialIsRemembered repeats a denial for the same cost and more, until the retry instant of
-// the lender.
+// TestDenialIsRemembered repeats a denial for takes of the same cost and of higher costs, until the
+// retry instant of the lender.
 func TestDenialIsRemembered(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 120, Window: time.Minute, Burst: 10}}) // one in 500 ms
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 120, Window: time.Minute, Burst: 10}}) // 2 per second
 		n.allowed(r, "key", 8, limiter.FromStore)
 		first := n.denied(r, "key", 3, limiter.FromStore)
 		if got := time.Duration(first.RetryAt-first.At) * time.Microsecond; got < 490*time.Millisecond || got > 500*time.Millisecond {

@@ -6,10 +6,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A take that may wait for its turn is decided by the account as long as that can admit it, or
-// knows that its turn would come too late. Else the lender decides it by itself, as it would under
-// a strict rule: only the lender knows what the bucket has promised. Nodes go on to spend the parts
-// that they hold by then. While the bucket has promised anything, it grants no others.
+// An account decides a take that may wait for its turn, as long as the account can admit the take
+// or knows that its turn would come too late. Otherwise the lender decides the take alone, as it
+// would under a strict rule, because only the lender knows what the bucket has promised. Nodes go
+// on to spend the parts that they hold. While the bucket has promised events, it grants no other
+// parts.
 
 // waits reports whether t may wait for its turn.
 func (t *takeState) waits() bool {
@@ -51,12 +52,13 @@ func (a account) peekWaiting(r *limiter.Rule, now instant, cost, wait int64, d *
 	return known
 }
 
-// deniesTurn reports whether the remembered denial is about longer than wait µs.
+// deniesTurn reports whether the retry instant of the remembered denial is more than wait µs after
+// now.
 func (a account) deniesTurn(now instant, wait int64) bool { return now.plus(wait) < a.retryAt }
 
-// concludeTurn notes in its account what the lender has decided on a take that may wait. A denial
-// is remembered as that of a take that may not wait, whose retry instant is later. sent is when the
-// lender was asked.
+// concludeTurn notes in the account of t how the lender has decided t, which may wait. The account
+// remembers a denial as that of a take that may not wait, which has a later retry instant. sent is
+// when the lender was asked.
 func (s *Store) concludeTurn(t *takeState, sent, now instant) {
 	if t.zone == nil || !t.waits() {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// undoAll returns what the takes have taken, and gives those that are not denied the decision that
-// they have without the others.
+// undoAll gives back what the takes of the set have taken. Takes that are not denied get the
+// decision that they would have without the others.
 func (s *Store) undoAll(ctx context.Context, set *takeSet) {
 	s.undoDelegated(ctx, set)
 	for i := range set.takes {
@@ -42,7 +42,8 @@ func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 	}
 }
 
-// release returns what was spent of leases, so that others can take it while the set waits.
+// release puts back what the set has spent of leases, so that other takes can spend it while the
+// set waits.
 func (s *Store) release(set *takeSet) {
 	for i := range set.takes {
 		t := &set.takes[i]
@@ -53,7 +54,7 @@ func (s *Store) release(set *takeSet) {
 	}
 }
 
-// undo returns what t has taken, and decides it as if nothing had been taken.
+// undo gives back what t has taken, and decides t as if it had taken nothing.
 func (s *Store) undo(t *takeState, now instant) {
 	var c *call
 	t.shard.Lock()
@@ -66,14 +67,14 @@ func (s *Store) undo(t *takeState, now instant) {
 		}
 		a.peek(t.Rule, now, t.Cost, &t.Decision)
 	case t.state == admitted && t.admission == debited:
-		s.stats.lost.Add(uint64(t.Cost)) // with the account, which was removed meanwhile
+		s.stats.lost.Add(uint64(t.Cost)) // the account was removed meanwhile
 	}
 	t.shard.Unlock()
 	s.send(c)
 }
 
-// undoLocked returns what t has taken, which was admitted by a or by the lender. The call that it
-// returns, unless that is nil, tells the lender.
+// undoLocked gives back what t has taken, which was admitted by the account a or by the lender. It
+// returns the call that tells the lender, or nil if there is nothing to tell.
 func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	if t.Decision.Source == limiter.FromLease {
 		return s.undoSpentLocked(&t.location, a, r, now, t.spent, 0)
@@ -82,7 +83,7 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 		a.undoInOutage(t.Cost)
 	}
 	switch t.admissionLocked() {
-	case debited: // for this take
+	case debited: // by the lender, for this take
 		w := t.waiter
 		a.cancelServed(w.cost)
 		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.incarnation, w.lacked}
@@ -96,9 +97,9 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	return nil
 }
 
-// undoSpentLocked puts what was spent of leases back into those that a holds, and returns the rest
-// to the lender. at is when it was spent, 0 if that was just now. The call that it returns, unless
-// that is nil, tells the lender.
+// undoSpentLocked puts what was spent of leases back into those that the account a holds, and
+// returns the rest to the lender. at is when it was spent, or 0 if that was just now. It returns
+// the call that tells the lender, or nil if there is nothing to tell.
 func (s *Store) undoSpentLocked(l *location, a account, r *limiter.Rule, now instant, spent spent, at limiter.Instant) *call {
 	returns, lost := a.takeBack(r, now, spent, at)
 	s.stats.lost.Add(uint64(lost))

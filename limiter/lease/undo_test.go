@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestUndoManyAtOnce serves many takes of one key by one request. Another zone denies all of them.
-// Few requests cancel what was served, once.
+// TestUndoManyAtOnce serves many takes of one key by one request, and then another zone denies all
+// of them. Few requests cancel the served events, each event once.
 func TestUndoManyAtOnce(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
@@ -35,19 +35,19 @@ func TestUndoManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestUndoDuringRequest cancels what was served while the account has a request under way: with the
-// next request.
+// TestUndoDuringRequest cancels served events while the account has a request under way. The next
+// request carries the cancel.
 func TestUndoDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
 		n.lender.delayAnswers(narrow, 3*rtt, 2*rtt)
 		var wg sync.WaitGroup
-		wg.Go(func() { // served at 2, denied at 3
+		wg.Go(func() { // served at 2 ms, denied at 3 ms
 			n.fails(nil, takeOf(wide, "shared", 8), takeOf(narrow, "key", 2))
 		})
 		time.Sleep(5 * rtt / 2)
-		// This request is sent at 2.5 and denied because of events that are canceled right after it. So
-		// the denial is not remembered.
+		// This request is sent at 2.5 ms. It is denied because of events that are canceled right
+		// after it, so the denial is not remembered.
 		n.denied(wide, "shared", 1, limiter.FromStore)
 		wg.Wait()
 		n.waitForReplies()
@@ -56,8 +56,8 @@ func TestUndoDuringRequest(t *testing.T) {
 	})
 }
 
-// TestUndoAfterLeaseExpired denies a take by another zone after its lease has expired. Its events
-// are returned at once.
+// TestUndoAfterLeaseExpired has another zone deny a take after the lease of the take has expired.
+// The events are returned at once.
 func TestUndoAfterLeaseExpired(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
@@ -70,8 +70,8 @@ func TestUndoAfterLeaseExpired(t *testing.T) {
 	})
 }
 
-// TestUndoAfterLeaseWasReturned denies a take by another zone after its lease was returned. Its
-// events are returned too.
+// TestUndoAfterLeaseWasReturned has another zone deny a take after the lease of the take was
+// returned. The events are returned too.
 func TestUndoAfterLeaseWasReturned(t *testing.T) {
 	for _, requesting := range []bool{false, true} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -85,7 +85,7 @@ func TestUndoAfterLeaseWasReturned(t *testing.T) {
 				time.Sleep(9 * rtt)
 			}
 			more := n.leased(wide, "shared") + 1
-			n.allowed(wide, "shared", more, limiter.FromStore) // returns what is leased, and brings another lease
+			n.allowed(wide, "shared", more, limiter.FromStore) // returns the lease, and gets another
 			wg.Wait()
 			n.waitForReplies()
 			n.Open("a").Close()
@@ -118,8 +118,8 @@ func TestUndoWithFullBackground(t *testing.T) {
 	})
 }
 
-// TestUndoLateTake admits a take late, whose request another zone then denies. In the end nothing
-// is consumed, whatever became of the request in between.
+// TestUndoLateTake admits a take late, and then another zone denies the request. In the end nothing
+// is consumed, whatever happens to the lease request in between.
 func TestUndoLateTake(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -162,8 +162,8 @@ func TestUndoLateTake(t *testing.T) {
 	}
 }
 
-// TestUndoWithoutAccountIsLost counts as lost what a take has spent of a lease whose account was
-// removed.
+// TestUndoWithoutAccountIsLost counts the events of an undone take as lost if the account of its
+// lease was removed.
 func TestUndoWithoutAccountIsLost(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
@@ -181,7 +181,8 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 	})
 }
 
-// TestUndoInAnotherIncarnation does not cancel what another incarnation of the lender has served.
+// TestUndoInAnotherIncarnation undoes a take after another incarnation of the lender has replied.
+// It does not cancel what the earlier incarnation has served.
 func TestUndoInAnotherIncarnation(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
@@ -192,12 +193,12 @@ func TestUndoInAnotherIncarnation(t *testing.T) {
 		n.lender.mu.Lock()
 		n.lender.incarnation = 2
 		n.lender.mu.Unlock()
-		n.allowed(wide, "shared", 300, limiter.FromStore) // brings the new incarnation to the account
+		n.allowed(wide, "shared", 300, limiter.FromStore) // tells the account of the new incarnation
 		wg.Wait()
 		n.waitForReplies()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if got := n.lender.used(wide, "shared"); got < 303 { // and the lease of the other incarnation
+		if got := n.lender.used(wide, "shared"); got < 303 { // by the two incarnations
 			t.Errorf("used = %d, want 303 or more", got)
 		}
 		if got := n.Stats().Lost; got != 5 {
@@ -206,8 +207,8 @@ func TestUndoInAnotherIncarnation(t *testing.T) {
 	})
 }
 
-// TestUndoIsLostWithFailure counts as lost what was to be canceled by the request after one that
-// failed.
+// TestUndoIsLostWithFailure counts events as lost if they were to be canceled by the request after
+// one that has failed.
 func TestUndoIsLostWithFailure(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
@@ -221,20 +222,20 @@ func TestUndoIsLostWithFailure(t *testing.T) {
 			return answered, rtt
 		})
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) }) // undone at 3
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) }) // undone at 3 ms
 		time.Sleep(2 * rtt)
-		wg.Go(func() { n.fails(errCut, takeOf(wide, "shared", 7)) }) // fails at 6
+		wg.Go(func() { n.fails(errCut, takeOf(wide, "shared", 7)) }) // fails at 6 ms
 		wg.Wait()
 		n.waitForReplies()
 		used := n.lender.used(wide, "shared")
-		if got := int64(n.Stats().Lost); used < 3 || got != used+7 { // the lease was returned with the request that failed
+		if got := int64(n.Stats().Lost); used < 3 || got != used+7 { // with the returned lease
 			t.Errorf("used %d, lost %d, want 3 or more, and all of it lost with the 7 that were requested", used, got)
 		}
 	})
 }
 
-// TestUndoInClosedZone cancels what was served in a zone that was closed before another zone
-// denied.
+// TestUndoInClosedZone cancels events that were served in a zone, after the zone was closed and
+// another zone has denied.
 func TestUndoInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
@@ -242,7 +243,7 @@ func TestUndoInClosedZone(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
 		time.Sleep(rtt)
-		n.Open("a").Close() // during a request, so its account stays until the reply
+		n.Open("a").Close() // during a request, so that the account stays until the reply
 		wg.Wait()
 		n.waitForReplies()
 		n.checkUsed(wide, "shared", 0)

@@ -18,7 +18,7 @@ type batch struct {
 func (b *batch) empty() bool { return b.latch == nil && b.calls == nil }
 
 // round decides the selected takes from their accounts or has them wait for the lender, all at the
-// same time. Those without an account are left to the lender.
+// same time. The lender decides those without an account.
 func (s *Store) round(ctx context.Context, set *takeSet) {
 	var b batch
 	for i := range set.takes {
@@ -26,15 +26,15 @@ func (s *Store) round(ctx context.Context, set *takeSet) {
 		if t.selected && t.state == undecided {
 			s.join(t, set, &b)
 		}
-		if t.state == denied { // by a reply to somebody else
+		if t.state == denied { // by what a reply to another take has told the account
 			break
 		}
 	}
 	s.await(ctx, set, &b)
 }
 
-// await sends the calls of b, leaves takes to the lender, and waits until the waiters are answered
-// or the set gives up.
+// await sends the calls of b, has the lender decide the takes without an account, and waits until
+// the waiters are answered or the set gives up.
 func (s *Store) await(ctx context.Context, set *takeSet, b *batch) {
 	for _, c := range b.calls {
 		s.send(c)
@@ -55,7 +55,7 @@ func (s *Store) await(ctx context.Context, set *takeSet, b *batch) {
 	}
 }
 
-// patience returns how much longer the set waits for b: as long as one of its takes does.
+// patience returns how much longer the set waits for b: as long as the take that waits longest.
 func (s *Store) patience(set *takeSet, b *batch) time.Duration {
 	var until time.Duration
 	for i := range set.takes {
@@ -66,13 +66,14 @@ func (s *Store) patience(set *takeSet, b *batch) time.Duration {
 	return until - s.uptime()
 }
 
-// patienceOf returns until when t waits, as an uptime: for the timeout from the instant at which
-// the call that carries it was written, and for twice the timeout at most: three times, if that call
-// or one that t waited for was written again because the store had refused to execute it. If the
-// process is late in dealing with replies, t waits longer by as much, and by one timeout at most.
+// patienceOf returns the uptime until which t waits. That is one timeout after the call that
+// carries t was written, but at most two timeouts after t began to wait. At most three timeouts are
+// allowed if that call, or another one that t waited for, was written again because the store had
+// refused to execute it. If the process reads replies late, t waits longer by as much, and by one
+// timeout at most.
 //
-// If no call carries t, one will when a call under way is answered. When those that are under way
-// are overdue, t is as late as they are, but it waits for a timeout at least.
+// If no call carries t, one will when a call under way is answered. Then t waits until the calls
+// under way are overdue, and for one timeout at least.
 func (s *Store) patienceOf(t *takeState) time.Duration {
 	t.shard.Lock()
 	defer t.shard.Unlock()
@@ -100,8 +101,8 @@ func (s *Store) patienceOf(t *takeState) time.Duration {
 	return min(last, until)
 }
 
-// join decides t from its account, or has it wait for a lease request of the account, which is
-// added to b if one can be sent.
+// join decides t from its account, or has t wait for a lease request of the account. If the request
+// can be sent now, join adds it to b.
 func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 	t.waiter = nil
 	t.shard.Lock()
@@ -144,7 +145,7 @@ func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 	}
 }
 
-// newWaiter returns a waiter for a take of cost events that b waits for, from the uptime now on.
+// newWaiter returns a waiter for a take of cost events, which waits in b from the uptime now on.
 func (b *batch) newWaiter(cost int64, now time.Duration) *waiter {
 	if b.latch == nil {
 		b.latch = newLatch()
@@ -154,7 +155,7 @@ func (b *batch) newWaiter(cost int64, now time.Duration) *waiter {
 	return &waiter{cost: cost, joined: now, latch: b.latch}
 }
 
-// callFor returns a call with room for a request of this key.
+// callFor returns a call of b with room for a request of this key.
 func (b *batch) callFor(key []byte, now instant) *call {
 	for _, c := range b.calls {
 		if c.hasRoomFor(key) {
@@ -166,8 +167,8 @@ func (b *batch) callFor(key []byte, now instant) *call {
 	return c
 }
 
-// collect takes over what became of the waiter of t. If nothing has, t waits no longer, and gaveUp
-// says why.
+// collect takes over the answer that the waiter of t has got. If there is none, t waits no longer,
+// and gaveUp says why.
 func (s *Store) collect(t *takeState, gaveUp error) {
 	w := t.waiter
 	t.shard.Lock()
@@ -184,7 +185,8 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 	}
 }
 
-// abandon has t wait no longer. A reply that has come meanwhile decides it, and else nothing does.
+// abandon ends the wait of t. If a reply has come meanwhile, it decides t. Otherwise t stays
+// undecided.
 func (t *takeState) abandon() {
 	t.shard.Lock()
 	defer t.shard.Unlock()
@@ -195,8 +197,8 @@ func (t *takeState) abandon() {
 	}
 }
 
-// adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the
-// call denied another take of the set.
+// adoptReply takes over the reply that the waiter of t has, and reports whether the reply decides
+// t. It does not if nothing was served because another take of the call was denied.
 func (t *takeState) adoptReply() (decides bool) {
 	w := t.waiter
 	switch {
@@ -213,7 +215,8 @@ func (t *takeState) adoptReply() (decides bool) {
 	return true
 }
 
-// refuse reports whether the lender is known to be in an outage. Then it is not asked, and t fails.
+// refuse reports whether the lender is known to be in an outage. If it is, the lender is not asked,
+// and t fails.
 func (s *Store) refuse(t *takeState) bool {
 	err := s.lender.Refusal(t.Key)
 	if err != nil {
@@ -229,7 +232,7 @@ func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, 
 // isLate reports whether err means that the lender has not answered in time.
 func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
 
-// A latch waits until all that was added to it is done.
+// A latch waits until everything that was added to it is done.
 type latch struct {
 	pending atomic.Int64
 	open    chan struct{} // closed when nothing is pending
@@ -247,7 +250,8 @@ func (l *latch) done() {
 	}
 }
 
-// deny notes that a take is denied. What becomes of the others does not matter to its request.
+// deny notes that a take is denied, so that the outcome of the other takes does not matter to the
+// request any more.
 func (l *latch) deny() {
 	select {
 	case l.denied <- struct{}{}:
@@ -258,13 +262,13 @@ func (l *latch) deny() {
 // errDenied means that another take is denied, and that the wait for the others is over.
 var errDenied = errors.New("lease: another take is denied")
 
-// minPatience is how long a wait goes on after a denial, if there is time.
+// minPatience is how long at least a wait goes on after a denial, if the timeout allows that.
 const minPatience = time.Millisecond
 
-// wait waits until the latch is open, and for no longer than timeout at first. Then more says how
-// much longer, until that is nothing. After a denial wait goes on for as long again as the denial
-// took. A lender that replies does so by then, and one that hangs holds up nobody who is denied
-// elsewhere. wait returns why it gave up.
+// wait waits until the latch is open, and returns nil, or returns why it gave up. It waits for
+// timeout at first. Then it asks more how much longer to wait, until that is nothing. After a
+// denial, it waits for as long again as the denial took. A lender that replies will have replied by
+// then, and one that hangs does not hold up a request that is denied anyway.
 func (l *latch) wait(ctx context.Context, timeout time.Duration, more func() time.Duration) error {
 	began, reason, denied := time.Now(), ErrTimeout, l.denied
 	timer := time.NewTimer(timeout)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestWaitersShareRequests begins takes of one key at the same time. One request is sent for the
-// first and another for those that came meanwhile, and exactly the limit is admitted.
+// first take, and another one for the takes that came meanwhile. Exactly the limit is admitted.
 func TestWaitersShareRequests(t *testing.T) {
 	for _, waiters := range []int{1, 2, 6, 7, 8, 50} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -48,8 +48,8 @@ func TestWaitersShareRequests(t *testing.T) {
 }
 
 // TestWaitersWithDifferentCosts has takes of different costs wait for one request. They are served
-// in order as far as events are left. A take that finds too few is denied by a request of its own.
-// Those after it are not denied with it.
+// in order as far as events are left. If too few events are left for a take, a request of its own
+// is denied. The takes after it are not denied with it.
 func TestWaitersWithDifferentCosts(t *testing.T) {
 	for _, line := range []struct {
 		costs []int64
@@ -90,8 +90,8 @@ func TestWaitersWithDifferentCosts(t *testing.T) {
 	}
 }
 
-// TestWaitersFailTogether fails the requests of a key. Every take that waits for one of them, or
-// for the next, fails at once, and the next take sends another request.
+// TestWaitersFailTogether fails the requests of a key. Each take that waits for one of them, or for
+// the next request, fails at once. The next take sends another request.
 func TestWaitersFailTogether(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 7)
@@ -109,7 +109,7 @@ func TestWaitersFailTogether(t *testing.T) {
 			wg.Wait()
 		}
 		n.lender.always(answered)
-		n.allowed(r, "key", 5, limiter.FromStore) // two were served, though the replies were lost
+		n.allowed(r, "key", 5, limiter.FromStore) // two takes were served, but the replies lost
 		n.denied(r, "key", 1, limiter.FromStore)
 		if got := n.Stats().Lost; got != 4 {
 			t.Errorf("lost = %d, want 4: two with requests, two with replies", got)
@@ -117,8 +117,8 @@ func TestWaitersFailTogether(t *testing.T) {
 	})
 }
 
-// TestWaitersGiveUp has three waiters give up, two of which were sent. What is served to those is
-// canceled, and nothing is requested for the other.
+// TestWaitersGiveUp has three waiters give up. Two of them were sent in a request: the events
+// served to them are canceled. Nothing is requested for the third.
 func TestWaitersGiveUp(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -142,8 +142,8 @@ func TestWaitersGiveUp(t *testing.T) {
 	})
 }
 
-// TestLateReply serves takes that have given up. What nobody waits for is canceled, and takes that
-// wait get theirs.
+// TestLateReply has a reply serve takes that have given up. Their events are canceled, and takes
+// that wait get their own.
 func TestLateReply(t *testing.T) {
 	for _, others := range []int64{0, 1, 3} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -163,8 +163,8 @@ func TestLateReply(t *testing.T) {
 	}
 }
 
-// TestSilentLender never replies about one key. Its takes give up at the timeout, other keys are
-// not held up, and Close returns.
+// TestSilentLender has a lender that never replies about one key. The takes of the key give up at
+// the timeout, other keys are not held up, and Close returns.
 func TestSilentLender(t *testing.T) {
 	inBubble(t, Options{Timeout: 30 * time.Millisecond}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 7)
@@ -195,7 +195,7 @@ func TestSilentLender(t *testing.T) {
 	})
 }
 
-// TestSynchronousLender replies before Lend returns.
+// TestSynchronousLender has a lender that replies before Lend returns.
 func TestSynchronousLender(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		n.lender.delay = 0
@@ -215,13 +215,14 @@ func TestSynchronousLender(t *testing.T) {
 	})
 }
 
-// TestDeniedBetweenRounds requests nothing more when another request was denied in the meantime.
+// TestDeniedBetweenRounds checks that a set requests nothing more if a reply to another request has
+// denied one of its takes in the meantime.
 func TestDeniedBetweenRounds(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
 		received := n.lender.received()
-		q := n.newTakeSet(takeOf(narrow, "key", 2), takeOf(wide, "key", 1)) // both of which had no account before
+		q := n.newTakeSet(takeOf(narrow, "key", 2), takeOf(wide, "key", 1)) // neither key had an account
 		begin := time.Now()
 		if n.round(t.Context(), q); q.takes[0].state != denied || q.takes[1].state != undecided {
 			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",

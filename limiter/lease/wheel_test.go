@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestWheel takes what is due in the first tick after its instant, or in the last tick that the
-// wheel knows.
+// TestWheel takes an account that is due in the first tick after its instant, or in the last tick
+// of the ring if that is earlier.
 func TestWheel(t *testing.T) {
 	const begin = 7 * tick
 	for _, line := range []struct {
 		at, want instant
 	}{
-		{begin - 5*tick, begin}, // is late
+		{begin - 5*tick, begin}, // its tick has passed
 		{begin - 1, begin},
 		{begin, begin + tick},
 		{begin + 1, begin + tick},
@@ -36,7 +36,8 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// TestWheelTakesAtMost leaves what it does not take to the next call, in the order of ticks.
+// TestWheelTakesAtMost takes at most a given number of accounts. The next call takes the others, in
+// the order of ticks.
 func TestWheelTakesAtMost(t *testing.T) {
 	var w wheel
 	for i := range instant(5) {
@@ -73,7 +74,8 @@ func TestWheelTakesAtMost(t *testing.T) {
 	}
 }
 
-// TestWheelFreesMemoryAfterRush frees the memory of a tick with many dues that were taken in parts.
+// TestWheelFreesMemoryAfterRush frees the memory of a tick with many accounts that were taken in
+// parts.
 func TestWheelFreesMemoryAfterRush(t *testing.T) {
 	var w wheel
 	for range 10_000 {

@@ -23,8 +23,8 @@ func BenchmarkTake(b *testing.B) {
 	)
 }
 
-// memstoreOf returns a contender that takes each event from several zones at once, a microsecond after
-// the last event. No take is denied, and no log grows long.
+// memstoreOf returns a contender that takes each event from several zones at once, a microsecond
+// after the last event. No take is denied, and no log grows long.
 func memstoreOf(name string, zones int, kind limiter.Kind) baseline.Contender {
 	return baseline.Contender{Name: "memstore/" + name, Open: func(b *testing.B, keys [][]byte) func() baseline.Counter {
 		s := open(b)

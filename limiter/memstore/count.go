@@ -161,8 +161,8 @@ func (c countRef) noteUse(r *limiter.Rule, now limiter.Instant) {
 	u.idleSince, u.resetAt = d.RetryAt, coarseSecondAfter(keptUntil(r, &d))
 }
 
-// keptUntil returns the instant until which a count is kept after the decision d on it: until it equals
-// a fresh count, or for Rule.KeepFor if that is longer.
+// keptUntil returns the instant until which a count is kept after the decision d on it: until it
+// equals a fresh count, or for Rule.KeepFor if that is longer.
 func keptUntil(r *limiter.Rule, d *limiter.Decision) limiter.Instant {
 	if r.KeepFor > 0 && d.ResetAt > d.At {
 		return max(d.ResetAt, d.At+limiter.Instant(r.KeepFor/time.Microsecond))

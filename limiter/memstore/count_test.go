@@ -39,8 +39,8 @@ var everyLayout = []limiter.Algorithm{
 	{Kind: limiter.SlidingWindowLog},
 }
 
-// everyLength returns keys of every length that matters, and for each key another one that differs in
-// the last byte only.
+// everyLength returns keys of every length that matters, and for each key another one that differs
+// in the last byte only.
 func everyLength() (keys [][]byte) {
 	for n := range keyed.MaxText + 3 {
 		keys = append(keys, bytes.Repeat([]byte{'k'}, n))

@@ -25,7 +25,7 @@ type Counts struct {
 	name     string
 	closed   atomic.Bool
 	counts   *counts
-	overflow *counts      // the counts that keys without room share; in one shard
+	overflow *counts      // the counts that keys without room share, all in one shard
 	shares   share.Shares // what clients take of overflow; guarded by the lock of its shard
 
 	keysAtLimit   atomic.Int64 // number of keys at their limit at the last sweep
@@ -63,8 +63,8 @@ func (z *Counts) Close() {
 	}
 }
 
-// KeysAtLimit returns how many keys were at their limit at the last sweep: a take of one event would
-// have been denied.
+// KeysAtLimit returns how many keys were at their limit at the last sweep: a take of one event
+// would have been denied.
 func (z *Counts) KeysAtLimit() int { return int(z.keysAtLimit.Load()) }
 
 // Stats describe a zone since it was opened.
@@ -141,5 +141,6 @@ func (z *Counts) sweep(now limiter.Instant) {
 	}
 }
 
-// Keys calls yield with the keys that have a count, until it returns false. A key may come several times.
+// Keys calls yield with the keys that have a count, until it returns false. A key may come several
+// times.
 func (z *Counts) Keys(yield func(key []byte) bool) { z.counts.Texts(yield) }

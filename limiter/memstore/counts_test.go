@@ -128,7 +128,7 @@ func TestSweepKeepsKeysThatAreNotForgettable(t *testing.T) {
 	r := hourly(t, s, 60, 10)
 	denied := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("z"), Limit: limiter.Limit{Events: 60, Window: time.Hour, Burst: 1}})
 	take(t, s, start, r, "used")          // resets after a minute
-	take(t, s, start, denied, "denied")   // so does this
+	take(t, s, start, denied, "denied")   // resets after a minute, too
 	take(t, s, start+1, denied, "denied") // but its next denial is not the first for an hour
 	for _, step := range []struct {
 		at      limiter.Instant

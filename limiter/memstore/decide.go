@@ -65,8 +65,8 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 	}
 }
 
-// findAllLocked finds the counts of all takes. It reports whether no count has to be added: each take
-// has a count, or its zone is closed.
+// findAllLocked finds the counts of all takes. It reports whether no count has to be added: each
+// take has a count, or its zone is closed.
 func findAllLocked(takes []limiter.Take, locations []location) (known bool) {
 	known = true
 	for i := range locations {
@@ -92,8 +92,8 @@ func peekAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 	}
 }
 
-// addAllLocked adds the counts that are missing. It moves the takes without room to the overflow, and
-// appends the shards of their overflow counts to overflows.
+// addAllLocked adds the counts that are missing. It moves the takes without room to the overflow,
+// and appends the shards of their overflow counts to overflows.
 func addAllLocked(now limiter.Instant, takes []limiter.Take, locations []location, overflows []*shard) []*shard {
 	for i := range locations { // the entries of known keys may not be evicted
 		if l := &locations[i]; l.entry != nil {
@@ -130,8 +130,8 @@ func addOverflowLocked(takes []limiter.Take, locations []location) {
 	}
 }
 
-// takeAllLocked consumes all takes and reports whether they are allowed. If a take is denied, nothing
-// is consumed, and each take has the decision that it would have without the other takes.
+// takeAllLocked consumes all takes and reports whether they are allowed. If a take is denied,
+// nothing is consumed, and each take has the decision that it would have without the other takes.
 func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
 	if len(takes) > 1 {
 		peekAllLocked(now, takes, locations)
@@ -157,9 +157,9 @@ func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []locati
 
 func denied(k limiter.Take) bool { return !k.Decision.OK }
 
-// writeDeniedLocked writes the count of takes[i] after takes were denied as one. It does what a store
-// with keys on several servers does: consume what the key allows, and refund it. So a count is the same
-// in both stores, even after a change of its limit.
+// writeDeniedLocked writes the count of takes[i] after takes were denied as one. It does what a
+// store with keys on several servers does: consume what the key allows, and refund it. So a count
+// is the same in both stores, even after a change of its limit.
 func (l *location) writeDeniedLocked(takes []limiter.Take, i int, now limiter.Instant) {
 	k := takes[i]
 	if slices.ContainsFunc(takes, func(o limiter.Take) bool { return denied(o) && bytes.Equal(o.Key, k.Key) }) {
@@ -170,8 +170,8 @@ func (l *location) writeDeniedLocked(takes []limiter.Take, i int, now limiter.In
 	l.refund(&k, now)
 }
 
-// concludeLocked records the decision on k. If the takes were denied, a new key stays only if k itself
-// was denied, because that denial must be remembered.
+// concludeLocked records the decision on k. If the takes were denied, a new key stays only if k
+// itself was denied, because that denial must be remembered.
 func (l *location) concludeLocked(k *limiter.Take, now limiter.Instant, allowed bool) {
 	if l.entry == nil {
 		return

@@ -25,8 +25,8 @@ func takeAll(t *testing.T, s *Store, now limiter.Instant, r *limiter.Rule, key s
 	}
 }
 
-// A bucket of 600 per minute that lacks 300 events is full after 30 s. Under 60 per minute, it lacks
-// 120 at most, so it has one event after 61 s, and is full after two minutes.
+// A bucket of 600 per minute that lacks 300 events is full after 30 s. Under 60 per minute, it
+// lacks 120 at most, so it has one event after 61 s, and is full after two minutes.
 func TestCountOutlastsLoweredLimit(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

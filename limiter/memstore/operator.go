@@ -14,7 +14,8 @@ func (s *Store) Inspect(_ context.Context, now limiter.Instant, r *limiter.Rule,
 	return i, nil
 }
 
-// Reset implements [limiter.Operator]. After it, no take of the zone from before the reset is refunded.
+// Reset implements [limiter.Operator]. After it, no take of the zone from before the reset is
+// refunded.
 func (s *Store) Reset(_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
 	s.withCount(r, key, func(z *Counts, sh *shard, c countRef) {
 		if z == nil {
@@ -29,8 +30,8 @@ func (s *Store) Reset(_ context.Context, now limiter.Instant, r *limiter.Rule, k
 	return nil
 }
 
-// noteReset notes that a key was reset at the instant at. The latest reset counts, unless the clock was
-// set back since.
+// noteReset notes that a key was reset at the instant at. The latest reset counts, unless the clock
+// was set back since.
 func (z *Counts) noteReset(at limiter.Instant) {
 	for {
 		last := z.lastReset.Load()

@@ -206,7 +206,8 @@ type client netip.Addr
 func (c client) Network() netip.Addr { return netip.Addr(c) }
 
 // TestFloodOfOneClientLocksNoOtherOut floods a full zone with the keys of one client. Keys of other
-// clients are admitted. A key is admitted no more often than its limit, however many clients send it.
+// clients are admitted. A key is admitted no more often than its limit, however many clients send
+// it.
 func TestFloodOfOneClientLocksNoOtherOut(t *testing.T) {
 	const limit, others = 2, 200
 	flood := 20_000

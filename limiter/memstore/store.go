@@ -3,27 +3,28 @@
 // It is the authority where a single node limits by itself, and the executable specification of
 // every other store: all of them pass package storetest.
 //
-// A [Store] has the [Counts] of zones. They are in a sharded table without pointers (package keyed),
-// so a key costs little more than its bytes. A take of one key takes one lock and makes one
+// A [Store] has the [Counts] of zones. They are in a sharded table without pointers (package
+// keyed), so a key costs little more than its bytes. A take of one key takes one lock and makes one
 // look-up. A take of several keys locks all their shards before it decides, so it is exactly all or
 // nothing.
 //
 // # Bounds
 //
 // A zone has at most Rule.MaxKeys keys. When it is full, a new key evicts a key that is back at its
-// full limit, so that nothing is lost, or else the idlest key of a sample. Keys at their limit, where a
-// take of cost 1 would be denied, are never evicted, so nobody can wash a count away with a flood of
-// fresh keys.
+// full limit, so that nothing is lost, or else the idlest key of a sample. Keys at their limit,
+// where a take of cost 1 would be denied, are never evicted, so nobody can wash a count away with a
+// flood of fresh keys.
 //
 // A key that finds no room shares one of 4096 counts per rule, the overflow. So a flood is counted,
-// memory does not grow, and a new key is locked out only when the flood has exhausted the very count
-// that it shares. A secret seed chooses the count. One client takes from all these counts together at
-// most 32 times the limit of one count, so that it exhausts few of them: see [limiter.Client].
+// memory does not grow, and a new key is locked out only when the flood has exhausted the very
+// count that it shares. A secret seed chooses the count. One client takes from all these counts
+// together at most 32 times the limit of one count, so that it exhausts few of them: see
+// [limiter.Client].
 //
 // # Lock order
 //
-// The shards of a take in the order of [keyed.LockAll], then the overflow shards in that order.
-// Store.mu is taken with no other lock.
+// A take locks its shards in the order of [keyed.LockAll], then the overflow shards in that order.
+// Store.mu is never locked together with another lock.
 package memstore
 
 import (
@@ -159,7 +160,7 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 	return nil
 }
 
-// Refund implements [limiter.Store]. What was taken from the overflow is not refunded.
+// Refund implements [limiter.Store]. It does not refund takes from the overflow.
 func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
@@ -197,14 +198,14 @@ func (s *Store) Charge(_ context.Context, now limiter.Instant, takes []limiter.T
 	return nil
 }
 
-// GiveBack implements [limiter.Promiser]. What was taken from the overflow is lost.
+// GiveBack implements [limiter.Promiser]. Events that were taken from the overflow are lost.
 func (s *Store) GiveBack(_ context.Context, now limiter.Instant, k *limiter.Take) (back bool, err error) {
 	s.change(now, k, func(c countRef) { back = c.giveBack(k, now) })
 	return back, nil
 }
 
-// change calls change with the count that k has consumed from. It does nothing if k was denied, if the
-// count is gone, or if a key of the zone was reset since.
+// change calls change with the count that k has consumed from. It does nothing if k was denied, if
+// the count is gone, or if a key of the zone was reset since.
 func (s *Store) change(now limiter.Instant, k *limiter.Take, change func(countRef)) {
 	z := s.zoneOf(k.Rule)
 	if z == nil || !k.Decision.OK || z.wasReset(k.Decision.At, now) {

@@ -46,8 +46,8 @@ func TestOpenAndCloseZone(t *testing.T) {
 	}
 }
 
-// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and with
-// a closed zone.
+// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and
+// with a closed zone.
 func TestTakeInZoneThatIsNotOpen(t *testing.T) {
 	s := open(t)
 	closed := s.Open("closed")

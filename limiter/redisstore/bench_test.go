@@ -19,8 +19,8 @@ func BenchmarkTake(b *testing.B) {
 	})
 }
 
-// BenchmarkLend has many callers request one event and the lease of ten more. In the case "returns",
-// each request also returns three.
+// BenchmarkLend has many callers request one event and the lease of ten more. In the case
+// "returns", each request also returns three.
 func BenchmarkLend(b *testing.B) {
 	for _, bench := range []struct {
 		name     string

@@ -16,8 +16,8 @@ import (
 // scripts are the scripts of one operation, by the algorithms of the rules. Each is made when it is
 // first needed: a configuration has few lists of algorithms.
 //
-// Making a script takes milliseconds. Thousands of requests may need the same script after a start, so
-// one of them makes it and the others wait. If each request made its own, all would be late.
+// Making a script takes milliseconds. Thousands of requests may need the same script after a start,
+// so one of them makes it and the others wait. If each request made its own, all would be late.
 type scripts struct {
 	source func([]limiter.Kind) string
 	made   sync.Map // string(kinds) -> func() *redisconn.Script
@@ -140,8 +140,8 @@ func (s *Store) newCall(key []byte, now limiter.Instant, operation any) *callBui
 	return b
 }
 
-// add adds the arguments for a rule, and the key of its log if it has one. last is the argument of the
-// operation.
+// add adds the arguments for a rule, and the key of its log if it has one. last is the argument of
+// the operation.
 func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
 	var first, second any = 0, 0
 	switch r.Algorithm.Kind {
@@ -171,8 +171,8 @@ func appendEvents(b []byte, e limiter.Events) []byte {
 	return appendNumber(appendNumber(b, 5, e.N), 7, int64(e.At))
 }
 
-// appendNumber appends n in the given number of bytes, at most seven, big endian. A number that does
-// not fit is replaced by the nearest number that does.
+// appendNumber appends n in the given number of bytes, at most seven, big endian. A number that
+// does not fit is replaced by the nearest number that does.
 func appendNumber(b []byte, bytes int, n int64) []byte {
 	n = min(max(n, 0), 1<<(8*bytes)-1)
 	for shift := 8 * (bytes - 1); shift >= 0; shift -= 8 {

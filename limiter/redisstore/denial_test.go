@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestDenialKeepsCountAlive uses up a limit of 100 per second and is then denied under a limit of 100
-// per hour. The count lives until the reset of the denial.
+// TestDenialKeepsCountAlive uses up a limit of 100 per second and is then denied under a limit of
+// 100 per hour. The count lives until the reset of the denial.
 func TestDenialKeepsCountAlive(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))

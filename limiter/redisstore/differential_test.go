@@ -278,8 +278,8 @@ func (h *history) changeAndTake(t *testing.T) error {
 }
 
 // changeLimit gives one rule another limit, and returns the rule. If all its counts are in use, it
-// often changes the rate and the length of the windows too. Otherwise it does not, because Redis may
-// have dropped a count that is not in use.
+// often changes the rate and the length of the windows too. Otherwise it does not, because Redis
+// may have dropped a count that is not in use.
 func (h *history) changeLimit(t *testing.T, inUse func(*limiter.Rule, string) bool) *limiter.Rule {
 	i := h.IntN(len(h.rules))
 	r := h.rules[i]

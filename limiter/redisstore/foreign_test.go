@@ -43,8 +43,8 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// TestForeignLogs puts foreign members into the sorted set of a log. The log counts as absent, and the
-// take replaces it.
+// TestForeignLogs puts foreign members into the sorted set of a log. The log counts as absent, and
+// the take replaces it.
 func TestForeignLogs(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s, ctx := New(connect(t, standalone(t)), "rl"), t.Context()

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestFractionAcrossLimits changes the limit of a bucket that has accrued a fraction of an event. The
-// fraction stays, for takes and for lease requests.
+// TestFractionAcrossLimits changes the limit of a bucket that has accrued a fraction of an event.
+// The fraction stays, for takes and for lease requests.
 func TestFractionAcrossLimits(t *testing.T) {
 	client := connect(t, standalone(t))
 	const start, ms = limiter.Instant(1_800_000_000_000_000), 1000

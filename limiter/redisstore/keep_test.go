@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestBucketIsKeptForNextLimit checks that the bucket of a temporary limit lives until it is full under
-// the limit that follows, even if a lease request was the last call.
+// TestBucketIsKeptForNextLimit checks that the bucket of a temporary limit lives until it is full
+// under the limit that follows, even if a lease request was the last call.
 func TestBucketIsKeptForNextLimit(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "kept")
@@ -45,8 +45,8 @@ func TestBucketIsKeptForNextLimit(t *testing.T) {
 	}
 }
 
-// TestDenialKeepsBucket has an override deny a key. The key lives for KeepFor, because its bucket goes
-// on under the limit that follows the override.
+// TestDenialKeepsBucket has an override deny a key. The key lives for KeepFor, because its bucket
+// goes on under the limit that follows the override.
 func TestDenialKeepsBucket(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "denied")

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// knownKeys remembers the keys about which Redis has answered lately. They probably exist in Redis, and
-// a call may create any other key. A key is evicted when another key needs its entry. knownKeys takes
-// 256 kB, and is safe for concurrent use.
+// knownKeys remembers the keys about which Redis has answered lately. They probably exist in Redis,
+// and a call may create any other key. A key is evicted when another key needs its entry. knownKeys
+// takes 256 kB, and is safe for concurrent use.
 type knownKeys struct {
 	seed maphash.Seed
 	tags [1 << 16]atomic.Uint32 // 0 if the entry has no key

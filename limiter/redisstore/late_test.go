@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// TestLate maps the errors of calls. A call that may have had an effect must not count as not asked,
-// because its events would be debited twice.
+// TestLate maps the errors of calls. A call that may have had an effect must not count as not
+// asked, because its events would be debited twice.
 func TestLate(t *testing.T) {
 	for _, test := range []struct {
 		err            error

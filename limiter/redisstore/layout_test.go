@@ -105,8 +105,8 @@ func TestEverythingExpires(t *testing.T) {
 	}
 }
 
-// TestExpiredFieldsAreDropped takes from one key under many rules, one after the other, so that the key
-// never expires. Later takes remove the fields of earlier rules.
+// TestExpiredFieldsAreDropped takes from one key under many rules, one after the other, so that the
+// key never expires. Later takes remove the fields of earlier rules.
 func TestExpiredFieldsAreDropped(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))

@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// lend answers one lease request of "key" at now by a test's clock, or by Redis's clock if now is 0.
+// lend answers one lease request of "key" at now by a test's clock, or by Redis's clock if now is
+// 0.
 func lend(t *testing.T, s *Store, now limiter.Instant, l limiter.LeaseRequest) limiter.LeaseRequest {
 	t.Helper()
 	if now > 0 {
@@ -102,8 +103,8 @@ func TestValuesWithLeases(t *testing.T) {
 	}
 }
 
-// TestLeasesExpire checks the time to live of the hash that a lease request writes: as long as the hash
-// is of use, and at most an eighth longer.
+// TestLeasesExpire checks the time to live of the hash that a lease request writes: as long as the
+// hash is of use, and at most an eighth longer.
 func TestLeasesExpire(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, test := range []struct {

@@ -30,8 +30,8 @@ func TestLendAsSpecified(t *testing.T) {
 	}
 }
 
-// TestLendAsSpecifiedWithClockSetBack plays such histories with a clock that now and then steps back,
-// after a call whose instant was written.
+// TestLendAsSpecifiedWithClockSetBack plays such histories with a clock that now and then steps
+// back, after a call whose instant was written.
 func TestLendAsSpecifiedWithClockSetBack(t *testing.T) {
 	client := connect(t, standalone(t))
 	for seed := range 200 {
@@ -157,8 +157,8 @@ func (h *leaseHistory) changeAndTake(t *testing.T) error {
 	return nil
 }
 
-// passTime lets time pass, often to the end of a lease or a slot, or close to it. Now and then it sets
-// the clock back, and reports that.
+// passTime lets time pass, often to the end of a lease or a slot, or close to it. Now and then it
+// sets the clock back, and reports that.
 func (h *leaseHistory) passTime() (setBack bool) {
 	if h.mayStepBack && h.IntN(10) == 0 {
 		h.now -= limiter.Instant(pick(h.history, h.Int64N(limiter.LateReading), limiter.LateReading+h.Int64N(1<<30)))
@@ -263,16 +263,16 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 	return l
 }
 
-// mayHaveExpired reports whether Redis may have dropped the value of an account, which is a matter of
-// chance. The value has the instant of the newest write, which a ledger keeps in any case. Without that
-// instant, more may be restored.
+// mayHaveExpired reports whether Redis may have dropped the value of an account, which is a matter
+// of chance. The value has the instant of the newest write, which a ledger keeps in any case.
+// Without that instant, more may be restored.
 func (h *leaseHistory) mayHaveExpired(r *limiter.Rule, key string) bool {
 	ledger := h.ledgers[account{key, r.ID}]
 	return ledger != nil && ledger.Newest() > 0 && ledger.Inspect(r, h.now).Consumed == 0
 }
 
-// giveBack makes a return of some of what the account was granted. Each grant is returned once. For a
-// part, it may say that more was spent than the part has accrued.
+// giveBack makes a return of some of what the account was granted. Each grant is returned once. For
+// a part, it may say that more was spent than the part has accrued.
 func (h *leaseHistory) giveBack(a account) limiter.Return {
 	for i, o := range h.granted {
 		if o.account == a {

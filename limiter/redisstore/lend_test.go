@@ -69,8 +69,8 @@ func TestRequestAfterRestart(t *testing.T) {
 	}
 }
 
-// TestLendFails checks that Lend calls done once with an error if the call fails, and if the client is
-// closed.
+// TestLendFails checks that Lend calls done once with an error if the call fails, and if the client
+// is closed.
 func TestLendFails(t *testing.T) {
 	client := connect(t, standalone(t))
 	requests := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{}), Key: []byte("key"), Need: 1}}

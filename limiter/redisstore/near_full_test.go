@@ -10,10 +10,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestNearFullBesidePartsAndSetAside cancels takes of a bucket whose limit is lowered and raised again
-// while parts of it are open. Then its value has only one byte to say since when the bucket is not near
-// to being full. A take from before the limit was lowered gets back nothing that may have refilled. A
-// later take may get all its events back, as the specification says.
+// TestNearFullBesidePartsAndSetAside cancels takes of a bucket whose limit is lowered and raised
+// again while parts of it are open. Then its value has only one byte to say since when the bucket
+// is not near to being full. A take from before the limit was lowered gets back nothing that may
+// have refilled. A later take may get all its events back, as the specification says.
 func TestNearFullBesidePartsAndSetAside(t *testing.T) {
 	redis, client := redistest.Shared(t).Client(), connect(t, standalone(t))
 	rng := rand.New(rand.NewPCG(1, 17))

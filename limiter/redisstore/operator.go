@@ -23,8 +23,8 @@ func (s *Store) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rul
 	return i, nil
 }
 
-// Reset implements [limiter.Operator]. Leases under other rules of the key that are out then are not
-// returned any more. A failover may lose a reset, as it may lose any write.
+// Reset implements [limiter.Operator]. Leases under other rules of the key that are out then are
+// not returned any more. A failover may lose a reset, as it may lose any write.
 func (s *Store) Reset(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
 	b := s.newCall(key, now, "reset")
 	b.NewKey = !s.known.has(key)

@@ -17,9 +17,9 @@ func reset(t *testing.T, s *Store, now limiter.Instant, r *limiter.Rule) {
 	}
 }
 
-// TestNothingComesBackAfterReset resets a count while a lease is out. After that, nodes that have not
-// heard of the reset send a return, a cancel and, after a failover, the state that they have seen. None
-// of these changes the new count. A lease from after the reset is returned as usual.
+// TestNothingComesBackAfterReset resets a count while a lease is out. After that, nodes that have
+// not heard of the reset send a return, a cancel and, after a failover, the state that they have
+// seen. None of these changes the new count. A lease from after the reset is returned as usual.
 func TestNothingComesBackAfterReset(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
@@ -55,8 +55,8 @@ func TestNothingComesBackAfterReset(t *testing.T) {
 	}
 }
 
-// TestNothingIsRestoredToEmptyCount has a node send the state that it has seen before a reset. Nothing
-// was taken since the reset. In one case Redis had lost the count before the reset.
+// TestNothingIsRestoredToEmptyCount has a node send the state that it has seen before a reset.
+// Nothing was taken since the reset. In one case Redis had lost the count before the reset.
 func TestNothingIsRestoredToEmptyCount(t *testing.T) {
 	client, redis := connect(t, standalone(t)), redistest.Shared(t).Client()
 	for _, a := range algorithms {
@@ -77,8 +77,8 @@ func TestNothingIsRestoredToEmptyCount(t *testing.T) {
 	}
 }
 
-// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. If the algorithm tells
-// leased events from others, the leased events stay consumed until they are returned.
+// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. If the algorithm
+// tells leased events from others, the leased events stay consumed until they are returned.
 func TestAddQuotaKeepsLeases(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {

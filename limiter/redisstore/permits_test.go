@@ -56,8 +56,8 @@ func TestPermitsAsRecords(t *testing.T) {
 	}
 }
 
-// TestPermitsExpire checks that Redis keeps nothing of permits that are returned, and nothing for ever.
-// A foreign value in the hash is removed.
+// TestPermitsExpire checks that Redis keeps nothing of permits that are returned, and nothing for
+// ever. A foreign value in the hash is removed.
 func TestPermitsExpire(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")

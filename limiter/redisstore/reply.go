@@ -44,7 +44,8 @@ func readTakes(reply any, g group, consume bool) (result, error) {
 	return a, nil
 }
 
-// rollBack changes the decisions of g, which was consumed, to those that g has after it is refunded.
+// rollBack changes the decisions of g, which was consumed, to those that g has after it is
+// refunded.
 func (a result) rollBack(g group) {
 	for i, k := range g {
 		if k.Decision.Turn != 0 {
@@ -82,8 +83,8 @@ func readCount(reply any, rule *limiter.Rule) (state limiter.CountState, foreign
 	return count.State(rule), foreign, nil
 }
 
-// A reader reads the items of a reply. If an item is missing or has the wrong type, it returns 0 or ""
-// and sets failed.
+// A reader reads the items of a reply. If an item is missing or has the wrong type, it returns 0 or
+// "" and sets failed.
 type reader struct {
 	reply  any
 	rest   []any

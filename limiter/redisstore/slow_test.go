@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestSlowReplies has replies that take most of the timeout. Takes are answered, also those that are
-// rolled back in a second round, and so are lease requests. A lease request is reported as written long
-// before its reply.
+// TestSlowReplies has replies that take most of the timeout. Takes are answered, also those that
+// are rolled back in a second round, and so are lease requests. A lease request is reported as
+// written long before its reply.
 func TestSlowReplies(t *testing.T) {
 	const timeout = 400 * time.Millisecond
 	const delay = timeout * 3 / 4

@@ -4,19 +4,19 @@
 // # Structure
 //
 // All counts of a key are in one hash, so that one script call decides all zones that count by that
-// key. Takes of several keys go out at the same time, each to the primary that has its key. If one of
-// the takes is denied, the others are refunded. Package lua has the scripts, and package redisconn
-// sends them. Package limiter derives the decisions from the states that the scripts return, as it does
-// for package memstore, so both stores answer alike.
+// key. Takes of several keys go out at the same time, each to the primary that has its key. If one
+// of the takes is denied, the others are refunded. Package lua has the scripts, and package
+// redisconn sends them. Package limiter derives the decisions from the states that the scripts
+// return, as it does for package memstore, so both stores answer alike.
 //
 // Nodes that decide by themselves spend leases: see [Store.Lend]. The store counts a leased event
 // as consumed.
 //
 // # Failures
 //
-// A take whose call fails or gets no answer in time has an error. The script may have run all the same:
-// then events are consumed that no request has used, but never the reverse. A call that may have run is
-// not repeated. The same holds for lease requests.
+// A take whose call fails or gets no answer in time has an error. The script may have run all the
+// same: then events are consumed that no request has used, but never the reverse. A call that may
+// have run is not repeated. The same holds for lease requests.
 package redisstore
 
 import (
@@ -167,9 +167,9 @@ func (s *Store) decide(ctx context.Context, now limiter.Instant, takes []limiter
 	return limiter.FirstError(takes)
 }
 
-// rollBack refunds the takes that were consumed although a take of another key was denied, and changes
-// their decisions accordingly. It waits for the refunds for a while, so that a client that comes back
-// finds as many events left as it was told.
+// rollBack refunds the takes that were consumed although a take of another key was denied, and
+// changes their decisions accordingly. It waits for the refunds for a while, so that a client that
+// comes back finds as many events left as it was told.
 func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []group, results []result) {
 	var calls []*redisconn.Call
 	for i, g := range groups {

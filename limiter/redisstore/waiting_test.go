@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
-// TestWaitingBesidePartsAsSpecified plays random histories of nodes that lease parts of a bucket, and
-// of takes that wait beside them, and compares every reply with the specification.
+// TestWaitingBesidePartsAsSpecified plays random histories of nodes that lease parts of a bucket,
+// and of takes that wait beside them, and compares every reply with the specification.
 func TestWaitingBesidePartsAsSpecified(t *testing.T) {
 	client, seen := connect(t, standalone(t)), map[string]int{}
 	for seed := range uint64(30) {

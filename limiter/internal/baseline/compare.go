@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// keyCounts are the numbers of keys: few enough to stay in the caches of the processor, and too many
-// for them. The keys are known already, and counted in random order.
+// keyCounts are the numbers of keys: few enough to stay in the caches of the processor, and too
+// many for them. The keys are known already, and counted in random order.
 var keyCounts = []int{1_000, 100_000}
 
-// A Counter counts one event of a key, and returns how many events there are or how many are left. It
-// returns less than 0 if counting has failed. It is made for one goroutine.
+// A Counter counts one event of a key, and returns how many events there are or how many are left.
+// It returns less than 0 if counting has failed. It is made for one goroutine.
 type Counter func(key []byte) (n int64)
 
 // A Contender is a way to count.
@@ -31,8 +31,9 @@ type Contender struct {
 //   - latency: one goroutine counts, and which key is next depends on the answer. So the processor
 //     cannot begin with the next key before it has the answer. That is as in a server, where a
 //     request's other work lies between two counts.
-//   - throughput: one goroutine counts in a loop. If counting is a few instructions, as in a map, the
-//     processor works on several keys at a time and waits for the memory of all of them together.
+//   - throughput: one goroutine counts in a loop. If counting is a few instructions, as in a map,
+//     the processor works on several keys at a time and waits for the memory of all of them
+//     together.
 //   - parallel: as throughput, on as many goroutines as there are processors.
 func Compare(b *testing.B, shardBits int, others ...Contender) {
 	for _, n := range keyCounts {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A counted is one map under one lock, which counting takes for reading.
+// A counted is a map under one lock, which Counters lock for reading only.
 type counted struct {
 	mu     sync.RWMutex
 	counts map[string]*atomic.Int64

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// An array has the entries of one size. It reads only their heads. Groups are in the order of hashes: a
-// hash has a home group, and its entry is in the first group from there on that had a free slot when
-// the entry was inserted. After the last group comes the first.
+// An array has the entries of one size. It reads only their heads. Groups are in the order of
+// hashes: a hash has a home group, and its entry is in the first group from there on that had a
+// free slot when the entry was inserted. After the last group comes the first.
 type array struct {
 	groups   []group
 	memory   unsafe.Pointer // memory of the slots, group by group
@@ -20,7 +20,8 @@ type array struct {
 func (a *array) slots() int { return len(a.groups) * groupSize }
 
 // limit returns the most entries for this number of groups: nine tenths of the slots. Even then few
-// entries are displaced, and the word of the group that they are in is mostly in the same cache line.
+// entries are displaced, and the word of the group that they are in is mostly in the same cache
+// line.
 func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 
 // entryAt returns the memory of slot i.

@@ -2,10 +2,10 @@ package keyed
 
 import "math/bits"
 
-// A group describes seven slots, so that most look-ups read one entry: the right one. Each of the lower
-// seven bytes is 0 when its slot is free, else the tag of the entry there. The highest byte counts the
-// displaced entries: their home is this group or one before it, but they are in a later group, because
-// this one was full.
+// A group describes seven slots, so that most look-ups read one entry: the right one. Each of the
+// lower seven bytes is 0 when its slot is free, else the tag of the entry there. The highest byte
+// counts the displaced entries: their home is this group or one before it, but they are in a later
+// group, because this one was full.
 type group uint64
 
 const (

@@ -65,8 +65,8 @@ type Map[V, C, S any] struct {
 	len    atomic.Int64 // Invariant: grows only below the bound of the key that is added
 }
 
-// A Shard has a part of a map's entries, with values V and cold values C. It also has an S, which is
-// what else the user of the map keeps under the lock.
+// A Shard has a part of a map's entries, with values V and cold values C. It also has an S, which
+// is what else the user of the map keeps under the lock.
 type Shard[V, C, S any] struct {
 	rank uint64 // the order in which LockAll locks shards; unique in the process
 
@@ -85,7 +85,8 @@ func New[V, C, S any](shardBits int) *Map[V, C, S] {
 	return &Map[V, C, S]{seed: maphash.MakeSeed(), shift: 64 - uint(shardBits)}
 }
 
-// makeShards makes the shards, unless another goroutine makes them at the same time, and returns them.
+// makeShards makes the shards, unless another goroutine makes them at the same time, and returns
+// them.
 func (m *Map[V, C, S]) makeShards() []Shard[V, C, S] {
 	n := uint64(1) << (64 - m.shift)
 	shards := make([]Shard[V, C, S], n)
@@ -137,8 +138,8 @@ func (m *Map[V, C, S]) AddLocked(
 			return s.Entries.Insert(k)
 		}
 	}
-	// The new entry takes the place of the first evicted entry. Only further evictions work off a bound
-	// that was lowered.
+	// The new entry takes the place of the first evicted entry. Only further evictions work off a
+	// bound that was lowered.
 	if !m.evictLocked(s, cost, evict) {
 		return nil
 	}
@@ -151,9 +152,9 @@ func (m *Map[V, C, S]) AddLocked(
 	return s.Entries.Insert(k)
 }
 
-// evictLocked evicts the entry that costs least among a sample and reports whether there was one.
-// It leaves len as it is. The sample is from home, and from the next shards if that has too few
-// evictable entries. Shards that others have locked are skipped, as waiting could be a deadlock.
+// evictLocked evicts the entry that costs least among a sample, and reports whether there was one.
+// It leaves len as it is. It samples home, and then the next shards if home has too few evictable
+// entries. It skips shards that others have locked, because waiting for them could be a deadlock.
 func (m *Map[V, C, S]) evictLocked(
 	home *Shard[V, C, S],
 	cost func(*Shard[V, C, S], *Entry[V]) (int64, bool), evict func(*Shard[V, C, S], *Entry[V]),

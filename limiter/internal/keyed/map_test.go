@@ -13,8 +13,8 @@ type (
 	intEntry = Entry[int64]
 )
 
-// newMap returns a map of four shards. The value of an entry is what its eviction costs. An entry with
-// a negative value must stay.
+// newMap returns a map of four shards. The value of an entry is what its eviction costs. An entry
+// with a negative value must stay.
 func newMap() *intMap { return New[int64, struct{}, struct{}](2) }
 
 func valueCost(_ *intShard, e *intEntry) (int64, bool) { return *e.Value(), *e.Value() >= 0 }
@@ -120,7 +120,8 @@ func TestEvictionSkipsLockedShards(t *testing.T) {
 	}
 }
 
-// TestSweep sweeps one shard of four at a time, and checks that the memory of empty shards is freed.
+// TestSweep sweeps one shard of four at a time, and checks that the memory of empty shards is
+// freed.
 func TestSweep(t *testing.T) {
 	m := newMap()
 	for n := range uint64(4000) {
@@ -174,8 +175,8 @@ func TestLockAll(t *testing.T) {
 	}
 }
 
-// TestBoundHoldsWhenManyAdd adds and removes keys in many goroutines. The number of entries is near its
-// bound nearly all the time.
+// TestBoundHoldsWhenManyAdd adds and removes keys in many goroutines. The number of entries is near
+// its bound nearly all the time.
 func TestBoundHoldsWhenManyAdd(t *testing.T) {
 	const maxKeys, goroutines = 10, 8
 	m := newMap()

@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkTableAgainstMaps compares tables with Go maps of the same content: a million keys of 16
-// bytes and what the stores keep of each. It reports the bytes per key, how long a garbage collection
-// takes, and how long it takes to find a key and to count.
+// bytes and what the stores keep of each. It reports the bytes per key, how long a garbage
+// collection takes, and how long it takes to find a key and to count.
 //
 //	go test -run '^$' -bench TableAgainstMaps -cpu 1 -benchtime 500ms ./limiter/internal/keyed
 func BenchmarkTableAgainstMaps(b *testing.B) {

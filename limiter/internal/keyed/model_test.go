@@ -83,7 +83,7 @@ func (m *model) check(e *Entry[[3]int64], s mapKey) error {
 	return nil
 }
 
-// coldOf returns the cold value that a number was written all over.
+// coldOf returns a cold value that has number written all over it.
 func coldOf(number int64) (c [5]int32) {
 	for i := range c {
 		c[i] = -int32(number)

@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// A Table is a hash table of entries. Each entry has a V and, in another place, a C: its cold value,
-// which few look-ups need. So entries take fewer cache lines. If there are no cold values, C is
-// struct{}. V and C must not have pointers.
+// A Table is a hash table of entries. Each entry has a V and, in another place, a C: its cold
+// value, which few look-ups need. So entries take fewer cache lines. If there are no cold values, C
+// is struct{}. V and C must not have pointers.
 //
 // The zero Table is empty and ready to use. It must not be copied after its first use, and is not
 // safe for concurrent use.
 //
-// Insert and Shrink may move all entries and cold values, so pointers to them are not valid any more
-// after that. Remove moves none.
+// Insert and Shrink may move all entries and cold values, so pointers to them are not valid any
+// more after that. Remove moves none.
 type Table[V, C any] struct {
 	arrays []array          // one for each size that occurs, in the order of their first use
 	bySize [sizeCount]uint8 // one more than the index in arrays; 0 if there is no array

@@ -8,8 +8,9 @@ type Cursor struct {
 	hash  uint32 // entries with lower hashes were visited
 }
 
-// Walk calls do with the entries of about n slots from c on. It moves c behind these slots, and reports
-// whether there are more. So a lock need not be held for a whole walk. do may remove the entry.
+// Walk calls do with the entries of about n slots from c on. It moves c behind these slots, and
+// reports whether there are more. So a lock need not be held for a whole walk. do may remove the
+// entry.
 //
 // Between two calls the table may change. An entry that is there from the first call to the last is
 // visited at least once, and twice only if it was moved.
@@ -78,8 +79,8 @@ func (t *Table[V, C]) Sample(do func(*Entry[V]) (more bool)) {
 	}
 }
 
-// Texts calls yield with the texts of all entries, until it returns false. yield is called without a
-// lock. An entry that is there all the time is visited at least once.
+// Texts calls yield with the texts of all entries, until it returns false. yield is called without
+// a lock. An entry that is there all the time is visited at least once.
 func (m *Map[V, C, S]) Texts(yield func(text []byte) bool) {
 	var texts []byte // texts of the entries of some slots
 	var ends []int

@@ -1,10 +1,10 @@
-// Package share bounds what one client takes from the counts that keys without room share, so that no
-// client exhausts all of these counts.
+// Package share bounds what one client takes from the counts that keys without room share, so that
+// no client exhausts all of these counts.
 //
-// A key uses one of these counts, whoever sends it. If the count depended on the client, clients with
-// several addresses would have a multiple of the key's limit. So a take needs both: events that are
-// left in the count, and events that the client's address may still take from all counts of the rule
-// together.
+// A key uses one of these counts, whoever sends it. If the count depended on the client, clients
+// with several addresses would have a multiple of the key's limit. So a take needs both: events
+// that are left in the count, and events that the client's address may still take from all counts
+// of the rule together.
 package share
 
 import (
@@ -19,17 +19,17 @@ const (
 	// memory of 4096 more keys per rule, and only once a flood needs them.
 	CountBits = 12
 
-	// PerClient is how many counts a client may exhaust in the time in which an exhausted count is full
-	// again: one in 128 counts. Around the end of that time, it may exhaust twice as many.
+	// PerClient is how many counts a client may exhaust in the time in which an exhausted count is
+	// full again: one in 128 counts. Around the end of that time, it may exhaust twice as many.
 	PerClient = 32
 )
 
-// Of chooses the count of a key by the hash of the key. The hash has a secret seed, so no client can
-// choose keys that share a certain count.
+// Of chooses the count of a key by the hash of the key. The hash has a secret seed, so no client
+// can choose keys that share a certain count.
 func Of(hash uint64) uint16 { return uint16(hash >> (64 - CountBits)) }
 
-// Shares are what clients have taken from shared counts. The zero value is ready to use. Shares are not
-// safe for concurrent use.
+// Shares are what clients have taken from shared counts. The zero value is ready to use. Shares are
+// not safe for concurrent use.
 type Shares struct {
 	seed maphash.Seed // secret: no client can choose addresses with the share of another one
 	of   map[id]*Share
@@ -42,8 +42,8 @@ type id struct {
 	client uint16
 }
 
-// Of returns the share of the client that sends k. It returns nil if the client is not known, and so not
-// bounded.
+// Of returns the share of the client that sends k. It returns nil if the client is not known, and
+// so not bounded.
 func (s *Shares) Of(k *limiter.Take) *Share {
 	if k.Client == nil {
 		return nil
@@ -106,7 +106,8 @@ func (s *Share) Add(events int64) {
 	}
 }
 
-// Deny makes d a denial until the share begins anew. d is about a take that the share does not allow.
+// Deny makes d a denial until the share begins anew. d is about a take that the share does not
+// allow.
 func (s *Share) Deny(d *limiter.Decision) {
 	if !d.OK {
 		return
