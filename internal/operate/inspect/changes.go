@@ -89,13 +89,14 @@ func countChanges(before, after *zone.Zone) (changed []string) {
 	if before.Key.String() != after.Key.String() {
 		return changed // each count has another number, whatever else there is
 	}
-	kept, lost := countIDs(after), -1 // the last endpoint that was listed
-	for _, s := range before.Slots() {
+	from, to := before.Slots(), after.Slots()
+	kept, lost := countIDs(to), -1 // the last endpoint that was listed
+	for _, s := range from {
 		if s.Missing || s.Limit == nil || s.Limit.Rule == nil || kept[s.Limit.CountID] || s.Place == lost {
 			continue
 		}
 		lost = s.Place
-		changed = append(changed, lostAt(s.Endpoint, before.Slots(), after.Slots()))
+		changed = append(changed, lostAt(s.Endpoint, from, to))
 	}
 	return changed
 }

@@ -36,6 +36,7 @@ func (x Explainer) Zone(s *zone.Snapshot, r *zone.Request, found *zone.Reading, 
 	return i.explain(r, found, applies, err)
 }
 
+// explain says what the zone finds in a request, and why.
 func (i *inspector) explain(r *zone.Request, found *zone.Reading, applies bool, err error) api.ExplainedZone {
 	z := i.zone
 	x := api.ExplainedZone{

@@ -2,7 +2,7 @@
 //
 // [zone.Snapshot.Slots] is the table of what may have limits: endpoints, each with its tiers. An answer is
 // a selection of its slots: the limits of a zone, those of a key with its counts, what a reload changes.
-// The questions about keys need a [Store] or the lists of keys; none of them takes anything.
+// The package reads counts from a [Store], and changes none.
 package inspect
 
 import (

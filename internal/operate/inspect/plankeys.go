@@ -45,9 +45,9 @@ func PlanKeys(ctx context.Context, store Store, top func(zone string) topkeys.Vi
 // removeReset removes the keys from used whose counts are not those of is, which is in the place of was,
 // or nil. It returns how many there were. moved says that the store is another.
 func removeReset(used map[topkeys.ID]*usedKey, was, is *zone.Zone, moved bool) (n int) {
-	counted, kept := countIDs(was), make(map[uint32]bool)
+	counted, kept := countIDs(was.Slots()), make(map[uint32]bool)
 	if is != nil && !moved {
-		kept = countIDs(is)
+		kept = countIDs(is.Slots())
 	}
 	maps.DeleteFunc(used, func(id topkeys.ID, _ *usedKey) bool {
 		reset := counted[id.Rule] && !(kept[id.Rule] && makes(is, []byte(id.Key), was))
@@ -72,10 +72,10 @@ func makes(z *zone.Zone, key []byte, was *zone.Zone) bool {
 	})
 }
 
-// countIDs returns the numbers of the counts of z by its configuration.
-func countIDs(z *zone.Zone) map[uint32]bool {
+// countIDs returns the numbers of the counts of slots.
+func countIDs(slots []zone.Slot) map[uint32]bool {
 	ids := make(map[uint32]bool)
-	for _, s := range z.Slots() {
+	for _, s := range slots {
 		if s.Limit != nil {
 			ids[s.Limit.CountID] = true
 		}

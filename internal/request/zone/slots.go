@@ -24,10 +24,9 @@ type Slot struct {
 	Algorithm limiter.Algorithm // of Limit, even if that counts nothing
 	Own       bool              // the count is that of the endpoint, and not that of the rest of the zone
 
-	Concurrent *response.Policy // the limit of requests at once; nil if there is none
-	Compared   *Slot            // the same slot with the limit that is compared; nil if there is none
-
-	Cost *keytemplate.Placeholder // that requests are read for; nil if there is none
+	Concurrent *response.Policy         // the limit of requests at once; nil if there is none
+	Compared   *Slot                    // the same slot with the limit that is compared; nil if there is none
+	Cost       *keytemplate.Placeholder // of what requests cost; nil if that is fixed
 
 	at        placement
 	zone      *Zone
@@ -49,11 +48,13 @@ func (c *zoneRules) slots(z *Zone) (all []Slot) {
 	if z.missing.limited {
 		tiers = append(tiers, withoutKey)
 	}
+	all = make([]Slot, 0, len(c.endpoints)*len(tiers))
 	for place := range c.endpoints {
+		e := &c.endpoints[place]
 		for _, tier := range tiers {
 			s := Slot{
-				Place: place, Endpoint: c.endpoints[place].name(), Tier: z.tiers.name(tier), Missing: tier == withoutKey,
-				Cost: c.endpoints[place].cost.placeholder, at: placement{endpoint: place, tier: tier}, zone: z, inForce: c, endpoints: c.endpoints, keys: KeyShare{all: true},
+				Place: place, Endpoint: e.name(), Tier: z.tiers.name(tier), Missing: tier == withoutKey, Cost: e.cost.placeholder,
+				at: placement{endpoint: place, tier: tier}, zone: z, inForce: c, endpoints: c.endpoints, keys: KeyShare{all: true},
 			}
 			s.Concurrent, _ = s.ConcurrentFor(nil, time.Time{})
 			if c.compared != nil {
@@ -70,6 +71,7 @@ func (c *zoneRules) slots(z *Zone) (all []Slot) {
 	return all
 }
 
+// setLimit sets the limit of s to that of its endpoints.
 func (s *Slot) setLimit() {
 	r := s.at.configured(s.endpoints)
 	if s.Own = s.inForce.countedAt(s.Place, r) == s.Place; r != nil {
