@@ -16,7 +16,7 @@
 //	internal/gateway    the running process: the app and the handlers from Provision to Cleanup,
 //	                    what the routes around them show, reloads and plans, health, drain
 //	internal/operate    what people ask and do: the admin API, its client `caddy rate-limit`, the
-//	                    operator's page, explain, trials of another limit
+//	                    operator's page, inspect and explain, trials of another limit
 //	internal/request    one request on its way: evaluate decides it over all zones, zone is what a
 //	                    compiled zone says about it, response what its response says, report what
 //	                    operators see of it, emergency the hard limit in front of everything

@@ -157,8 +157,8 @@ var policy = []struct {
 		allow: []string{
 			module + "/internal/api", module + "/internal/fleet/stores", module + "/internal/observe/tail",
 			module + "/internal/observe/topkeys", module + "/internal/observe/usage",
-			module + "/internal/operate/replay", module + "/internal/request/emergency",
-			module + "/internal/request/zone", module + "/internal/text/spelling",
+			module + "/internal/operate/inspect", module + "/internal/operate/replay",
+			module + "/internal/request/emergency", module + "/internal/request/zone", module + "/internal/text/spelling",
 			module + "/internal/text/strictjson", module + "/limiter", module + "/rules",
 			"github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
@@ -198,8 +198,8 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/caddyread/placeholder",
 			module + "/internal/observe/recent", module + "/internal/observe/usage",
-			module + "/internal/request/response", module + "/internal/request/zone", module + "/limiter",
-			module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
+			module + "/internal/operate/inspect", module + "/internal/request/response",
+			module + "/internal/request/zone", module + "/limiter", module + "/rules", module + "/sim", module + "/sim/logs", "github.com/caddyserver/...",
 		},
 		reason: "requests that are over are read by the code that reads those of clients, and change nothing",
 	}, {
@@ -257,6 +257,17 @@ var policy = []struct {
 		packages: module + "/internal/caddyread/reach",
 		allow:    []string{module + "/internal/text/pathpattern", "github.com/caddyserver/caddy/v2/..."},
 		reason:   "which handlers requests come to depends on Caddy's routes and matchers alone",
+	}, {
+		packages: module + "/internal/operate/inspect",
+		allow: []string{
+			module + "/config", module + "/internal/api", module + "/internal/caddyread/reach",
+			module + "/internal/key/ipset", module + "/internal/key/keytemplate",
+			module + "/internal/observe/adaptive", module + "/internal/observe/journal",
+			module + "/internal/observe/topkeys", module + "/internal/observe/usage",
+			module + "/internal/request/response", module + "/internal/request/zone", module + "/limiter",
+			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what operators see of a zone is a selection of what it has compiled, with counts of a store that it is handed",
 	}, {
 		packages: module + "/internal/operate/explain",
 		allow: []string{
@@ -329,8 +340,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/api", module + "/internal/caddyread/placeholder",
 			module + "/internal/caddyread/reach", module + "/internal/key/ipset", module + "/internal/key/keytemplate",
-			module + "/internal/observe/adaptive", module + "/internal/observe/journal",
-			module + "/internal/observe/topkeys", module + "/internal/observe/usage",
+			module + "/internal/observe/adaptive", module + "/internal/observe/usage",
 			module + "/internal/request/response", module + "/internal/text/glob", module + "/internal/text/httpmethod",
 			module + "/internal/text/pathpattern", module + "/internal/text/pathreading",
 			module + "/internal/text/route", module + "/limiter", module + "/limiter/concurrency", module + "/rules",

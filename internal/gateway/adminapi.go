@@ -47,7 +47,7 @@ func running() *adminapi.Running {
 	}
 	snapshot := a.rulesInForce()
 	return &adminapi.Running{
-		Snapshot: snapshot, Set: &a.set, Store: a.store, Watcher: a.watcher.Watcher,
+		Snapshot: snapshot, Store: a.store, Watcher: a.watcher.Watcher,
 		UntrustedProxy: a.requests.UntrustedProxy.Load(),
 		Explain: func(ctx context.Context, asked *api.ExplainRequest) (*api.Explanation, error) {
 			return a.explain(ctx, snapshot, asked)

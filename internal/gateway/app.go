@@ -17,6 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/fleet/stores"
 	"github.com/fleetlimit/fleetlimit/internal/observe/decisionlog"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/request/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/request/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
@@ -45,7 +46,7 @@ var reports = report.NewProcess(func() *report.Log {
 func limitsInForce() []usage.LimitInForce {
 	if a := newestApp(); a != nil {
 		if rules := a.inForce.Load(); rules != nil {
-			return rules.Limits()
+			return inspect.Limits(rules)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -345,7 +346,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-counts": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h"}], "compare": {"limit": "3/1000h"}}}}`)
 	h.admitted(t, "k", "/")
-	counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
+	counts, err := inspect.CountsOf(h.app.rulesInForce(), &inspect.KeyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
 	if err != nil || len(counts) != 3 {
 		t.Fatalf("counts = %+v, %v, want two of the zone and one of the endpoint", counts, err)
 	}
@@ -392,7 +393,7 @@ func TestComparedRulesAreDescribed(t *testing.T) {
 		"tier": {"tiers": {"pro": "6/1000h"}, "keys": [{"glob": "pro_*", "tier": "pro"}]},
 		"endpoints": [{"path": "/own", "limit": "7/1000h"}, {"path": "/cost", "cost": 2}],
 		"compare": {"keys": "12.5%", "limit": "8/1000h"}}}}`)
-	answer := running().Zone("compared-described")
+	answer := inspect.Zone(running().Snapshot, "compared-described")
 	var got []string
 	for _, e := range answer.Limits {
 		for _, tier := range e.Tiers {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -21,13 +21,13 @@ func TestSharedCountIsOne(t *testing.T) {
 	for key, want := range map[string][]string{"k": {""}, "pro-k": {"", "/pro"}} {
 		h.admitted(t, key, "/")
 		h.admitted(t, key, "/pro")
-		counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: name, Text: key}}, "")
+		counts, err := inspect.CountsOf(h.app.rulesInForce(), &inspect.KeyRef{Key: rules.Key{Zone: name, Text: key}}, "")
 		if err != nil || len(counts) != len(want) {
 			t.Errorf("counts of %s = %+v, %v, want those of %q", key, counts, err, want)
 		}
 		request := new(api.InspectRequest)
 		request.Key = key
-		inspection, err := running().Snapshot.Inspect(t.Context(), running().Store, name, request)
+		inspection, err := inspect.Key(t.Context(), running().Snapshot, running().Store, name, request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +52,13 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("top counts of %s = %q, want those of %q", key, top, want)
 		}
 	}
-	if _, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: name, Text: "k"}}, "/cost"); err == nil ||
+	if _, err := inspect.CountsOf(h.app.rulesInForce(), &inspect.KeyRef{Key: rules.Key{Zone: name, Text: "k"}}, "/cost"); err == nil ||
 		!strings.Contains(err.Error(), "that has a limit of its own, or none") {
 		t.Errorf("counts at /cost: %v, want an error", err)
 	}
 
 	var listed []string
-	for _, l := range running().Zone(name).Limits {
+	for _, l := range inspect.Zone(running().Snapshot, name).Limits {
 		for _, tier := range l.Tiers {
 			listed = append(listed, l.Endpoint+" "+tier.Tier)
 		}

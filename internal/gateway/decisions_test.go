@@ -17,7 +17,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
-	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -165,7 +165,7 @@ func resetCounts(t *testing.T, h *Handler) {
 	t.Helper()
 	for _, z := range h.requests.Zones {
 		for _, key := range []string{"alice", "bob", "evil"} {
-			counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: z.Name, Text: key}}, "")
+			counts, err := inspect.CountsOf(h.app.rulesInForce(), &inspect.KeyRef{Key: rules.Key{Zone: z.Name, Text: key}}, "")
 			for _, c := range counts {
 				err = cmp.Or(err, h.app.store.Reset(t.Context(), time.Now(), c.Rule, c.Key))
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/operate/explain"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
@@ -55,7 +56,7 @@ func (handlers) Hosts(server *caddyhttp.Server) (hosts []string, limited bool) {
 // Explain implements explain.Limits.
 func (l handlers) Explain(h caddyhttp.MiddlewareHandler, r *http.Request) (api.ExplainedHandler, explain.Answer) {
 	e := handlerOf(h).requests.Begin(r)
-	explained, err := e.Explain(l.app.store)
+	explained, err := e.Explain(inspect.Explainer{Store: l.app.store})
 	return explained, func(w http.ResponseWriter, next caddyhttp.Handler) error {
 		err := e.Answer(w, next, err)
 		e.Release()

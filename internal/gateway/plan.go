@@ -17,6 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/fleet/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -32,7 +33,7 @@ func (a *App) plan(ctx context.Context, running *zone.Snapshot, text []byte) (*a
 	now := time.Now()
 	inForce, left := planned.set.Compile(running.Version, nil, now)
 	zones := planned.planFrom(a, inForce, running)
-	if err := inForce.PlanKeys(ctx, a.store, usage.TopOf, running, planned.redis.MovedFrom(a.redis), zones); err != nil {
+	if err := inspect.PlanKeys(ctx, a.store, usage.TopOf, running, inForce, planned.redis.MovedFrom(a.redis), zones); err != nil {
 		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
 	}
 	_, before := a.set.Compile(running.Version, nil, now)
@@ -119,7 +120,7 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Counts) 
 // change.
 func (a *App) planFrom(old *App, after, before *zone.Snapshot) []api.PlannedZone {
 	sameShared := reflect.DeepEqual(old.Tiers, a.Tiers) && reflect.DeepEqual(old.DefaultSettings(), a.DefaultSettings())
-	zones := after.Plan(before, a.redis.MovedFrom(old.redis))
+	zones := inspect.Plan(before, after, a.redis.MovedFrom(old.redis))
 	for i := range zones {
 		if z := &zones[i]; z.Change == api.ZoneChanged {
 			was, is := old.definition(z.Zone), a.definition(z.Zone)
@@ -166,7 +167,7 @@ func (a *App) logReload(old *App) {
 		a.logger.Warn("the reload has changed where rules are kept, and copies none", zap.Int64("version", was.Number),
 			zap.String("not_in_force", text))
 	}
-	for _, z := range a.set.Dropped(&old.set, a.redis.MovedFrom(old.redis)) {
+	for _, z := range inspect.Dropped(&old.set, &a.set, a.redis.MovedFrom(old.redis)) {
 		a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
 			zap.String("zone", z.Name), report.PlaceField(z.Place), zap.Strings("changed", z.Changed))
 	}

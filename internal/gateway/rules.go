@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/request/report"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -148,8 +149,8 @@ func (a *App) dropCounts(t rules.Transition) {
 		}
 	}
 	for _, action := range t.Actions {
-		ref := zone.KeyRef{Key: action.Key, Stored: action.Stored}
-		counts, _ := a.rulesInForce().CountsOf(&ref, action.Endpoint) // a key that cannot be has no counts
+		ref := inspect.KeyRef{Key: action.Key, Stored: action.Stored}
+		counts, _ := inspect.CountsOf(a.rulesInForce(), &ref, action.Endpoint) // a key that cannot be has no counts
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

@@ -40,7 +40,7 @@ func (h *Handler) update(t *testing.T, document string) error {
 		if err := json.Unmarshal([]byte(document), d); err != nil {
 			return err
 		}
-		return rules.Validate(d, old, (&adminapi.Running{Set: &h.app.set}).Schema(), time.Now())
+		return rules.Validate(d, old, (&adminapi.Running{Snapshot: h.app.rulesInForce()}).Schema(), time.Now())
 	}})
 	return err
 }
@@ -52,7 +52,7 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	if err := json.Unmarshal([]byte(document), d); err != nil {
 		t.Fatal(err)
 	}
-	return rules.Validate(d, nil, (&adminapi.Running{Set: &h.app.set}).Schema(), time.Now())
+	return rules.Validate(d, nil, (&adminapi.Running{Snapshot: h.app.rulesInForce()}).Schema(), time.Now())
 }
 
 // Rules are in force when they have been written. They outlive reloads, without a gap, and the

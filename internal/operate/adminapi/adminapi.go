@@ -38,8 +38,7 @@ type Process struct {
 
 // Running is the running configuration with the rules in force.
 type Running struct {
-	*zone.Snapshot // the rules in force
-	Set            *zone.Set
+	Snapshot       *zone.Snapshot // the rules in force
 	Store          *stores.Store
 	Watcher        *rules.Watcher
 	UntrustedProxy *api.UntrustedProxy // the first one that was noticed, or nil
@@ -53,7 +52,7 @@ type Running struct {
 }
 
 // Schema returns what rules can refer to.
-func (c *Running) Schema() rules.Schema { return schema{c.Set} }
+func (c *Running) Schema() rules.Schema { return schema{c.Snapshot.Set()} }
 
 // A schema is what rules can refer to in a configuration.
 type schema struct{ *zone.Set }

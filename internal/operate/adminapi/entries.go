@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -315,10 +316,10 @@ func (s *entryResource[E]) complete(
 		Warnings []string              `json:"warnings,omitempty"`
 	}
 	if key := written.OfKey(); key != nil {
-		beside.Warnings = c.Warnings(r.Context(), c.Store, *key, s.counted)
+		beside.Warnings = inspect.Warnings(r.Context(), c.Snapshot, c.Store, *key, s.counted)
 	}
 	if o, ok := any(written).(*rules.Override); ok {
-		beside.Limits = c.Overridden(o)
+		beside.Limits = inspect.Overridden(c.Snapshot, o)
 	}
 	if answer.DryRun {
 		answer.Limits, answer.Warnings = beside.Limits, beside.Warnings

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 )
 
 var errNoSubject = errors.New("there is neither a key nor a zone: use one of them, or both")
@@ -94,7 +95,7 @@ func historyOf(ctx context.Context, c *Running, zone string, body api.HistoryReq
 // history returns what has happened to a zone, or to the key in it that r names. If r has the hash
 // of the key, the caller must have replaced it. history returns an error if r has a mistake.
 func (c *Running) history(ctx context.Context, zone string, r *api.HistoryRequest) (*api.History, error) {
-	historian, err := c.Historian(zone, r)
+	historian, err := inspect.NewHistorian(c.Snapshot, zone, r)
 	if err != nil {
 		return nil, err
 	}

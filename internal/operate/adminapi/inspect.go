@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 )
 
 const exampleInspect = `{"key": "sk_live_1"}`
@@ -18,7 +19,7 @@ func postInspect(c *Running, _ http.ResponseWriter, r *http.Request, body *api.I
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.Snapshot.Inspect(r.Context(), c.Store, zone, body)
+	answer, err := inspect.Key(r.Context(), c.Snapshot, c.Store, zone, body)
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "%w", err)
 	}

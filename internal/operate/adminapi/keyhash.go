@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 )
 
 // hashLength is how many hexadecimal digits a key_hash has.
@@ -44,7 +45,7 @@ func (c *Running) findKey(ctx context.Context, zone, hash string) *api.KnownKey 
 		}
 	}
 	used := cmp.Or(usage.Find(zone), new(usage.ZoneCounters)) // a reload may drop the zone
-	return c.KeyByHash(ctx, zone, hash, used.Keys, others, c.Store.KeysOf(zone))
+	return inspect.KeyByHash(ctx, c.Snapshot, zone, hash, used.Keys, others, c.Store.KeysOf(zone))
 }
 
 // storedByHash sets n.Stored to the key with the hash in n, and returns the key. It returns nil if

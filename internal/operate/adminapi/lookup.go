@@ -33,7 +33,7 @@ func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookup
 	}
 	wanted, err := [][]byte(nil), error(nil)
 	if body.Hash == "" || name.Text != "" || name.Base64 != "" { // otherwise rules cannot name the key
-		wanted, err = c.Set.Keys(&name)
+		wanted, err = c.Snapshot.Set().Keys(&name)
 	}
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "key: %w", err)
@@ -50,7 +50,7 @@ func postLookup(c *Running, w http.ResponseWriter, r *http.Request, body *lookup
 
 // namesAny reports whether key names any of the keys of requests.
 func namesAny(c *Running, key rules.Key, of [][]byte) bool {
-	keys, err := c.Set.Keys(&key) // an override that has become wrong names no key
+	keys, err := c.Snapshot.Set().Keys(&key) // an override that has become wrong names no key
 	return err == nil && slices.ContainsFunc(keys, func(k []byte) bool {
 		return slices.ContainsFunc(of, func(other []byte) bool { return bytes.Equal(k, other) })
 	})

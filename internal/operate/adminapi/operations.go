@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
-	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/text/strictjson"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -72,8 +72,8 @@ func operate(c *Running, w http.ResponseWriter, r *http.Request, body *keysReque
 // of the key. It returns an error if the action has a mistake. The errors of do are those of the
 // store.
 func (c *Running) operation(action *rules.Action) (do func(context.Context) error, err error) {
-	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
-	counts, err := c.CountsOf(&key, action.Endpoint)
+	key := inspect.KeyRef{Key: action.Key, Stored: action.Stored}
+	counts, err := inspect.CountsOf(c.Snapshot, &key, action.Endpoint)
 	if err != nil {
 		return nil, err
 	}

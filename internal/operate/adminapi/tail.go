@@ -85,7 +85,7 @@ func keysInZones(c *Running, key rules.Key, zones []string) (map[string][][]byte
 			continue
 		}
 		key.Zone = name
-		found, err := c.Set.Keys(&key)
+		found, err := c.Snapshot.Set().Keys(&key)
 		if err != nil {
 			first = cmp.Or(first, fmt.Errorf("zone %q: %w", name, err))
 			continue

@@ -18,6 +18,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/tail"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // newProcess returns a process with a zone.
@@ -33,7 +34,8 @@ func newProcess(t *testing.T) *Process {
 		t.Fatal(err)
 	}
 	set.Add(z)
-	return &Process{Tails: new(tail.Decisions), Running: func() *Running { return &Running{Set: set} }}
+	s, _ := set.Compile(&rules.Version{Document: new(rules.Document)}, nil, time.Now())
+	return &Process{Tails: new(tail.Decisions), Running: func() *Running { return &Running{Snapshot: s} }}
 }
 
 // publish publishes n decisions to the tails of p.

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/text/spelling"
 )
 
@@ -73,7 +74,7 @@ func (c *Running) Top(ctx context.Context, zone string, q *api.TopQuery) (*api.T
 		views = append([]topkeys.View{view}, views...)
 		view, fleet = topkeys.MergeViews(views), &api.TopFleet{Nodes: nodes, Answered: len(views)}
 	}
-	top := c.Snapshot.Top(zone, q, &view)
+	top := inspect.Top(c.Snapshot, zone, q, &view)
 	top.Node, top.Fleet = c.Store.Node(), fleet
 	return top, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/operate/replay"
 )
 
@@ -22,7 +23,7 @@ func postTry(c *Running, _ http.ResponseWriter, r *http.Request, body *api.TryRe
 	if used == nil {
 		return orMistake(nil, fmt.Errorf("zone %q limits nothing any more: use a zone of the running configuration", zone))
 	}
-	t, err := replay.Try(used, c.PlacedLimits(zone), time.Now(), body)
+	t, err := replay.Try(used, inspect.Counted(c.Snapshot, zone), time.Now(), body)
 	if err == nil {
 		t.Node, t.Nodes = c.Store.Node(), c.Store.Nodes()
 	}

@@ -4,13 +4,14 @@ import (
 	"net/http"
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 )
 
 // getZones answers GET /rate_limit/zones.
 func getZones(c *Running, _ http.ResponseWriter, _ *http.Request) (any, error) {
 	zones := []api.ZoneLimits{}
 	for _, name := range c.Schema().Zones() {
-		zones = append(zones, c.Zone(name))
+		zones = append(zones, inspect.Zone(c.Snapshot, name))
 	}
 	return api.Zones{Zones: zones}, nil
 }
@@ -21,5 +22,5 @@ func getZone(c *Running, w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Zone(zone), nil
+	return inspect.Zone(c.Snapshot, zone), nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
+	"github.com/fleetlimit/fleetlimit/internal/operate/inspect"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -47,7 +48,7 @@ type Reader struct {
 	zone     *zone.Zone
 	rules    *zone.Snapshot
 	uses     []*use
-	limits   []zone.PlacedLimit
+	limits   []zone.Slot
 	numbers  map[limitOf]uint16 // numbers of the limits
 	statuses bool               // requests count by their status
 	logger   int                // the field with the name of Caddy's logger
@@ -106,7 +107,7 @@ func Load(text []byte, name string, o Options) (*Reader, error) {
 	}
 	z.zone = uses[0].zone
 	z.rules, _ = set.Compile(&rules.Version{Document: new(rules.Document)}, nil, time.Time{})
-	z.limits = z.rules.PlacedLimits(name)
+	z.limits = inspect.Counted(z.rules, name)
 	if len(z.limits) == 0 {
 		return nil, fmt.Errorf("zone %q has no rate to simulate: use a zone with `limit`", name)
 	}
@@ -118,9 +119,9 @@ func Load(text []byte, name string, o Options) (*Reader, error) {
 func (z *Reader) number() {
 	z.numbers = make(map[limitOf]uint16)
 	for i, l := range z.limits {
-		z.numbers[limitOf{l.Policy, l.Tier}] = uint16(i)
-		if _, known := z.numbers[limitOf{policy: l.Policy}]; !known {
-			z.numbers[limitOf{policy: l.Policy}] = uint16(i)
+		z.numbers[limitOf{l.Limit, l.Tier}] = uint16(i)
+		if _, known := z.numbers[limitOf{policy: l.Limit}]; !known {
+			z.numbers[limitOf{policy: l.Limit}] = uint16(i)
 		}
 	}
 }
@@ -130,7 +131,7 @@ func (z *Reader) Limits() []sim.ZoneLimit {
 	all := make([]sim.ZoneLimit, 0, len(z.limits))
 	for _, l := range z.limits {
 		all = append(all, sim.ZoneLimit{
-			Endpoint: l.Endpoint, Tier: l.Tier, Missing: l.Missing, Limit: l.Text, Count: l.Policy.CountID, Rule: l.Policy.Rule,
+			Endpoint: l.Endpoint, Tier: l.Tier, Missing: l.Missing, Limit: l.Limit.LimitText(), Count: l.Limit.CountID, Rule: l.Limit.Rule,
 		})
 	}
 	return all
@@ -156,7 +157,7 @@ const countSize = 4
 
 // record returns the record of a request that is charged to a limit.
 func (z *Reader) record(limit uint16, key []byte, cost int64) logs.Record {
-	z.key = binary.BigEndian.AppendUint32(z.key[:0], z.limits[limit].Policy.CountID)
+	z.key = binary.BigEndian.AppendUint32(z.key[:0], z.limits[limit].Limit.CountID)
 	z.key = append(z.key, key...)
 	return logs.Record{Key: z.key, Cost: max(1, cost), Rule: limit}
 }

@@ -20,7 +20,7 @@ import (
 // Try tries a limit on the decisions that are remembered of a zone, and has the zone remember
 // decisions from now on. limits are the limits in force. Try returns an error if the request has a
 // mistake.
-func Try(used *usage.ZoneCounters, limits []zone.PlacedLimit, now time.Time, q *api.TryRequest) (*api.Trial, error) {
+func Try(used *usage.ZoneCounters, limits []zone.Slot, now time.Time, q *api.TryRequest) (*api.Trial, error) {
 	at := now.UnixMicro()
 	used.Recent.Want(at)
 	view := used.Recent.View(at)
@@ -32,9 +32,9 @@ func Try(used *usage.ZoneCounters, limits []zone.PlacedLimit, now time.Time, q *
 	if err != nil {
 		return nil, err
 	}
-	rule := place.Policy.Rule
+	rule := place.Limit.Rule
 	if rule == nil {
-		return nil, fmt.Errorf("the limit in force there is %s: use an endpoint or a tier with a rate", place.Text)
+		return nil, fmt.Errorf("the limit in force there is %s: use an endpoint or a tier with a rate", place.Limit.LimitText())
 	}
 	options := sim.Options{Rule: *rule, InForce: true, Candidates: sim.Ladder(rule.Limit)}
 	tried := rule.Limit
@@ -74,13 +74,13 @@ func Try(used *usage.ZoneCounters, limits []zone.PlacedLimit, now time.Time, q *
 }
 
 // chargedTo reports whether the request of a decision was charged to a limit.
-func chargedTo(d *recent.Decision, l *zone.PlacedLimit, tiers map[uint32]string) bool {
-	return d.Count == l.Policy.CountID && (l.Missing || tiers[d.Place] == l.Tier)
+func chargedTo(d *recent.Decision, l *zone.Slot, tiers map[uint32]string) bool {
+	return d.Count == l.Limit.CountID && (l.Missing || tiers[d.Place] == l.Tier)
 }
 
 // choose returns the limit of the endpoint and tier of a request, or else the limit with the most
 // decisions.
-func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[uint32]string, q *api.TryRequest) (*zone.PlacedLimit, error) {
+func choose(limits []zone.Slot, decisions []recent.Decision, tiers map[uint32]string, q *api.TryRequest) (*zone.Slot, error) {
 	if len(limits) == 0 {
 		return nil, fmt.Errorf("the zone has no rate: use a zone with `limit`")
 	}
@@ -93,7 +93,7 @@ func choose(limits []zone.PlacedLimit, decisions []recent.Decision, tiers map[ui
 					n++
 				}
 			}
-			if limits[i].Policy.Rule != nil && n > most {
+			if limits[i].Limit.Rule != nil && n > most {
 				most, best = n, i
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // placedLimit returns a limit of a zone.
-func placedLimit(t *testing.T, endpoint, tier, limitText string, count uint32) zone.PlacedLimit {
+func placedLimit(t *testing.T, endpoint, tier, limitText string, count uint32) zone.Slot {
 	t.Helper()
 	limit, err := config.ParseLimit(limitText)
 	if err != nil {
@@ -30,14 +30,14 @@ func placedLimit(t *testing.T, endpoint, tier, limitText string, count uint32) z
 	}
 	policy := response.NewPolicy("user", rule, limit)
 	policy.CountID = count
-	return zone.PlacedLimit{Endpoint: endpoint, Tier: tier, Policy: &policy, Text: limitText}
+	return zone.Slot{Endpoint: endpoint, Tier: tier, Limit: &policy}
 }
 
 func TestTry(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	used := &usage.ZoneCounters{Name: "user"}
 	free, pro, export := used.Counters("", "").Number, used.Counters("", "pro").Number, used.Counters("/export", "").Number
-	limits := []zone.PlacedLimit{
+	limits := []zone.Slot{
 		placedLimit(t, "", "", "10/1m", 1), placedLimit(t, "", "pro", "20/1m", 1), placedLimit(t, "/export", "", "5/1m burst 2", 2), placedLimit(t, "/closed", "", "block", 3),
 	}
 	first, err := Try(used, limits, now, &api.TryRequest{})

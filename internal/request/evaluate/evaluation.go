@@ -79,7 +79,7 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	} else {
 		e.Repl.Map(h.App.placeholders(e.Vars))
 	}
-	if e.rules == nil || !e.rules.BelongsTo(h.App.Zones) {
+	if e.rules == nil || e.rules.Set() != h.App.Zones {
 		e.rules = h.App.Rules()
 	}
 	return e

@@ -13,15 +13,28 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// An Explainer says what zones and lists of addresses find in a request. It is an interface because operators
+// ask it: package inspect, which answers them, is above this one.
+type Explainer interface {
+	// Addresses returns what allows or denies the client of r before any zone: lists, or the rules of s. It
+	// returns nil if nothing does.
+	Addresses(s *zone.Snapshot, lists *zone.Addresses, r *http.Request) *api.DecidedBy
+
+	// Zone says what a zone finds in r, and why. found, applies and err are what [zone.Zone.Read] has
+	// returned. The limits are those of the charges, in their order, without what they would decide. So are
+	// those of requests at once.
+	Zone(s *zone.Snapshot, r *zone.Request, found *zone.Reading, applies bool, err error) api.ExplainedZone
+}
+
 // Explain finds out what Serve would decide, and why. It takes nothing, and neither counts nor logs the
 // request. The caller then calls Answer.
-func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler, err error) {
+func (e *Evaluation) Explain(by Explainer) (x api.ExplainedHandler, err error) {
 	defer e.translateClient()()
 	e.previews = true
 	x = api.ExplainedHandler{Place: e.handler.Place, Path: e.HTTP.URL.Path, Zones: []api.ExplainedZone{}}
 	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
 	if exempt || denied {
-		x.Access = e.handler.Addresses.Explain(e.HTTP, e.rules)
+		x.Access = by.Addresses(e.rules, &e.handler.Addresses, e.HTTP)
 	}
 	switch {
 	case err != nil:
@@ -46,7 +59,7 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x api.ExplainedHandler
 		x.Outcome, x.Status = outcomeOf(e.denied)
 		return x, nil
 	}
-	limits, err := e.explainZones(&x, counts)
+	limits, err := e.explainZones(&x, by)
 	if err == nil && e.refused.refusal == nil {
 		err = e.explainDecisions(&x, limits)
 	}
@@ -85,11 +98,11 @@ func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision 
 
 // explainZones adds to x what each zone finds in the request, and adds its checks as readZone does. Unlike
 // readZones, it goes on after a zone that refuses the request.
-func (e *Evaluation) explainZones(x *api.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
+func (e *Evaluation) explainZones(x *api.ExplainedHandler, by Explainer) (takes []explainedTake, failed error) {
 	for _, z := range e.handler.Zones {
 		found := &e.reading
 		applies, err := z.Read(&e.Request, e.rules, found)
-		x.Zones = append(x.Zones, e.rules.Explain(e.HTTP.Context(), counts, &e.Request, found, applies, err))
+		x.Zones = append(x.Zones, by.Zone(e.rules, &e.Request, found, applies, err))
 		explained := &x.Zones[len(x.Zones)-1]
 		if applies {
 			e.attachState()

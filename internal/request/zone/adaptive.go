@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/observe/adaptive"
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
@@ -17,16 +16,4 @@ func newAdaptive(settings *config.Adaptive, counters *usage.ZoneCounters) *adapt
 	}
 	with := settings.WithDefaults()
 	return counters.AdaptiveWith(adaptive.Settings{MaxLatency: time.Duration(with.MaxLatency), Min: with.Min, Max: with.Max})
-}
-
-// describeAdaptive describes the limiter of the zone, nil if it has none.
-func (z *Zone) describeAdaptive() *api.Adaptive {
-	l := z.Adaptive
-	if l == nil {
-		return nil
-	}
-	s := l.Settings()
-	return &api.Adaptive{
-		Limit: l.Limit(), InFlight: l.InFlight(), MaxLatency: s.MaxLatency.String(), Min: s.Min, Max: s.Max,
-	}
 }

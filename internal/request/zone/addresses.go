@@ -5,13 +5,11 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -101,53 +99,9 @@ func (f *Addresses) check(r *http.Request, rules *addressEntries) (exempt, denie
 	return false, false, nil
 }
 
-// Explain returns what Check decides by, nil if nothing does.
-func (f *Addresses) Explain(r *http.Request, s *Snapshot) *api.DecidedBy {
-	addr, ok, early := ClientAddr(r)
-	if !ok || early {
-		return nil
-	}
-	return accessOfAddresses(netip.PrefixFrom(addr, addr.BitLen()), s.Version.Document.Access, time.Now(), f)
-}
-
-// countsAddresses reports whether the keys of z are the addresses of clients. missing is for the
-// keys of requests without a key.
-func (z *Zone) countsAddresses(missing bool) bool {
-	t := z.Key
-	if missing {
-		t = z.missing.key
-	}
-	return t != nil && slices.Equal(t.Placeholders(), []string{strings.Trim(clientIP, "{}")})
-}
-
-// accessOfAddresses returns what allows or denies all addresses of a range, before any zone: entries of
-// the rules, or lists of handlers.
-func accessOfAddresses(
-	p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists ...*Addresses,
-) *api.DecidedBy {
-	isAbout := func(e *rules.AccessEntry) bool { return e.Address != "" && !e.Expired(now) && contains(e.Address, p) }
-	return accessOf(entries, isAbout, slices.ContainsFunc(lists, func(f *Addresses) bool { return f.deny.Covers(p) }),
-		slices.ContainsFunc(lists, func(f *Addresses) bool { return f.allow.Covers(p) }))
-}
-
-// accessOf returns what allows or denies a client: those entries of the rules that are about it, or the
-// configuration, which denies it, allows it, or both. Denials come first.
-func accessOf(
-	entries []*rules.AccessEntry, isAbout func(*rules.AccessEntry) bool, denied, allowed bool,
-) (by *api.DecidedBy) {
-	for _, e := range entries {
-		if (by == nil || e.Action == rules.Deny) && isAbout(e) {
-			by = &api.DecidedBy{Action: e.Action, Source: api.FromRules, Entry: e.ID}
-		}
-	}
-	switch {
-	case by != nil && by.Action == rules.Deny:
-	case denied:
-		return &api.DecidedBy{Action: rules.Deny, Source: api.FromConfiguration}
-	case by == nil && allowed:
-		return &api.DecidedBy{Action: rules.Allow, Source: api.FromConfiguration}
-	}
-	return by
+// Covers reports whether the lists allow or deny all addresses of a range.
+func (f *Addresses) Covers(p netip.Prefix) (allowed, denied bool) {
+	return f.allow.Covers(p), f.deny.Covers(p)
 }
 
 // ClientAddr returns the address of the client as Caddy determines it, which regards trusted

@@ -78,6 +78,9 @@ func (b *ruleBuilder) lateCharge(e *config.Endpoint, endpoint string) (*LateChar
 	return c, nil
 }
 
+// Reserves returns the placeholder of what is reserved, nil if that is read from no request.
+func (c *LateCharge) Reserves() *keytemplate.Placeholder { return c.reserve.placeholder }
+
 // chargeOf returns the charge at an endpoint, or in the rest of the zone, nil if there is none.
 func (b *ruleBuilder) chargeOf(e *config.Endpoint) *config.Charge {
 	if e.Charge == nil && e.Cost == nil && len(e.CountStatus) == 0 {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/request/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
@@ -148,41 +147,4 @@ func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Po
 	p.CountID = e.id
 	known, _ := o.inFlight.LoadOrStore(r, &p)
 	return known.(*response.Policy)
-}
-
-// concurrent returns how many requests of the key are in flight at a place of the zone, if it has a
-// tier. What counts in the rest of the zone is listed there, unless all is wanted.
-func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []api.InspectedConcurrent) {
-	for _, key := range i.keys {
-		policy, by := i.zone.concurrentAt(inForce, inForce.keys.find(key), i.now, place, tier)
-		last := len(inForce.endpoints) - 1
-		if policy == nil || !all && place != last && policy.Concurrent.ID == inForce.endpoints[last].inFlightID {
-			continue
-		}
-		c := api.InspectedConcurrent{
-			Endpoint: inForce.endpoints[place].name(), Tier: i.zone.tiers.name(tier), Limit: policy.Concurrent.Limit,
-		}
-		if by != nil {
-			c.Override = by.from.ID
-		}
-		c.InFlight, c.Leased = i.store.InFlight(i.now, policy.Concurrent, key)
-		counts = append(counts, c)
-	}
-	return counts
-}
-
-// concurrentRule returns the limit of requests at once of a tier, nil if there is none.
-func (e *endpointRules) concurrentRule(tier int) *concurrency.Rule {
-	if e.concurrent == nil || e.concurrent[tier] == nil {
-		return nil
-	}
-	return e.concurrent[tier].Concurrent
-}
-
-// countsInRest reports whether requests at once of a tier at an endpoint are counted in the rest of
-// the zone.
-func (c *zoneRules) countsInRest(place, tier int) bool {
-	last := len(c.endpoints) - 1
-	at, rest := c.endpoints[place].concurrentRule(tier), c.endpoints[last].concurrentRule(tier)
-	return place != last && at != nil && rest != nil && at.ID == rest.ID
 }

@@ -177,7 +177,7 @@ func (c *zoneRules) setEntries(z *Zone, earlier *zoneRules, changes *zoneChanges
 // addEntries adds the entries of changes to what of returns for their keys.
 func (c *zoneRules) addEntries(z *Zone, earlier *zoneRules, changes *zoneChanges, of func(key []byte) *keyEntries) (left []error) {
 	add := func(id string, k *rules.Key, add func(*keyEntries)) {
-		keys, err := z.keysOf(k)
+		keys, err := z.KeysOf(k)
 		if err != nil {
 			left = append(left, fmt.Errorf("entry %s: %w", id, err))
 		}
@@ -224,12 +224,12 @@ func (z *Zone) tierNamed(name string) (int, error) {
 }
 
 // Keys returns the keys of requests that k names. Its zone exists.
-func (s *Set) Keys(k *rules.Key) ([][]byte, error) { return s.named(k.Zone).keysOf(k) }
+func (s *Set) Keys(k *rules.Key) ([][]byte, error) { return s.Named(k.Zone).KeysOf(k) }
 
-// keysOf returns the keys of requests that k names, as the rules and the store have them. It is
+// KeysOf returns the keys of requests that k names, as the rules and the store have them. It is
 // usually one. A missing key can be what on_missing_key makes, or what stands in for an ambiguous
 // cookie or a missing address.
-func (z *Zone) keysOf(k *rules.Key) (keys [][]byte, err error) {
+func (z *Zone) KeysOf(k *rules.Key) (keys [][]byte, err error) {
 	text, err := k.Bytes()
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestEntriesEndExactly(t *testing.T) {
 // A missing key may be made in several ways.
 func TestKeysOfMissingKeys(t *testing.T) {
 	text := func(z *Zone, k rules.Key) (texts []string) {
-		keys, err := z.keysOf(&k)
+		keys, err := z.KeysOf(&k)
 		if err != nil {
 			return []string{err.Error()}
 		}

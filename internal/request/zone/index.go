@@ -29,7 +29,7 @@ func NewIndex(zones []*Zone) *Index {
 	lists := make([]caddyhttp.MatcherSets, len(zones))
 	for i, z := range zones {
 		if !z.onOriginal { // whose matchers read another path
-			lists[i] = z.matchers
+			lists[i] = z.Matchers
 		}
 	}
 	x := &Index{zones: zones, matching: reach.NewIndex(lists)}

@@ -85,7 +85,7 @@ func TestManyOverridesCompile(t *testing.T) {
 	compiled, left := s.Compile(&rules.Version{Document: d}, nil, time.Now())
 	z := s.All()[0]
 	for _, o := range d.Overrides {
-		keys, err := z.keysOf(&o.Key)
+		keys, err := z.KeysOf(&o.Key)
 		if err != nil || compiled.rulesFor(z).keys.find(keys[0]) == nil {
 			t.Fatalf("key %s has no entry, error %v, left out %v", o.Key.Text, err, left)
 		}

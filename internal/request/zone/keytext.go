@@ -3,7 +3,6 @@ package zone
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,11 +11,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// nameOf returns how operators write a key that the store has. It is exact if it names that key:
+// NameOf returns how operators write a key that the store has. It is exact if it names that key:
 // not if the text is not known, because the key is a digest, or if it is the text of several keys.
-func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
+func (z *Zone) NameOf(key []byte) (name rules.Key, exact bool) {
 	name = rules.Key{Zone: z.Name, Missing: keytemplate.IsSubstitute(key)}
-	for _, t := range z.templates {
+	for _, t := range z.Templates {
 		text, ok := t.TextOf(key)
 		if !ok {
 			continue
@@ -25,7 +24,7 @@ func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
 		if !utf8.ValidString(text) {
 			name.Text, name.Base64 = "", base64.StdEncoding.EncodeToString([]byte(text))
 		}
-		keys, err := z.keysOf(&name)
+		keys, err := z.KeysOf(&name)
 		if err == nil && slices.ContainsFunc(keys, func(other []byte) bool { return bytes.Equal(other, key) }) {
 			return name, true
 		}
@@ -41,15 +40,15 @@ func (z *Zone) canonical(k rules.Key) rules.Key {
 	if !spaces && !slices.ContainsFunc(templates, (*keytemplate.Template).Respells) {
 		return k
 	}
-	keys, err := z.keysOf(&k)
+	keys, err := z.KeysOf(&k)
 	if err != nil {
 		return k
 	}
 	if text, known := templates[0].TextOf(keys[0]); known && text == k.Text {
 		return k // as most entries are
 	}
-	name, exact := z.nameOf(keys[0])
-	others, _ := z.keysOf(&name)
+	name, exact := z.NameOf(keys[0])
+	others, _ := z.KeysOf(&name)
 	if !exact || name.Missing != k.Missing || !slices.EqualFunc(keys, others, bytes.Equal) {
 		return k
 	}
@@ -60,32 +59,12 @@ func (z *Zone) canonical(k rules.Key) rules.Key {
 	return name
 }
 
-// A KeyRef is a key as a request to the admin API names it. Stored is the key as the store has it,
-// in base64: for keys that no text names.
-type KeyRef struct {
-	rules.Key
-	Stored string
-}
-
-var errNotStored = errors.New("key_stored is not one that keys of the zone have: use what GET /rate_limit/zones/{zone}/top shows")
-
-// resolve returns the keys of requests that ref names, and completes its name.
-func (z *Zone) resolve(ref *KeyRef) (keys [][]byte, err error) {
-	if ref.Stored == "" {
-		return z.keysOf(&ref.Key)
+// KeyName returns how operators write a key of a request. "" is that of clients without an address,
+// or of a key that is only known as a digest.
+func (z *Zone) KeyName(key []byte) string {
+	name, _ := z.NameOf(key)
+	if name.Text == "" {
+		return name.Base64
 	}
-	if ref.Text != "" || ref.Base64 != "" {
-		return nil, errors.New("there are both key_stored and a key: use one of them")
-	}
-	key, err := base64.StdEncoding.DecodeString(ref.Stored)
-	if err != nil {
-		return nil, errNotStored
-	}
-	name, exact := z.nameOf(key)
-	if !exact && name.Text == "" && name.Base64 == "" && !keytemplate.IsDigest(key) {
-		return nil, errNotStored
-	}
-	name.Missing = name.Missing || ref.Missing // it is not seen in a digest
-	ref.Key = name
-	return [][]byte{key}, nil
+	return name.Text
 }

@@ -15,7 +15,7 @@ import (
 // MatchWarnings returns what is probably a mistake in the matchers of z: what never matches, and
 // endpoints whose requests they do not let through.
 func (z *Zone) MatchWarnings() (warnings []error) {
-	for _, set := range z.matchers {
+	for _, set := range z.Matchers {
 		if len(set) == 0 {
 			warnings = append(warnings, fmt.Errorf("match has an empty set, which matches all requests: use matchers in it, or "+
 				"no match"))
@@ -30,7 +30,7 @@ func (z *Zone) MatchWarnings() (warnings []error) {
 		}
 	}
 	for _, e := range z.configured.endpoints {
-		if e.route != nil && len(z.matchers) > 0 && !z.mayReach(e.route) {
+		if e.route != nil && len(z.Matchers) > 0 && !z.mayReach(e.route) {
 			warnings = append(warnings, fmt.Errorf("endpoint %s gets no request, because the zone's match lets none of its path "+
 				"through: use a wider match, or another zone", e.route))
 		}
@@ -68,7 +68,7 @@ func hostWarnings(hosts []string) (warnings []error) {
 
 // mayReach reports whether the matchers of z may let requests to e through.
 func (z *Zone) mayReach(e *route.Route) bool {
-	return slices.ContainsFunc(z.matchers, func(set caddyhttp.MatcherSet) bool { return mayMatch(e, set) })
+	return slices.ContainsFunc(z.Matchers, func(set caddyhttp.MatcherSet) bool { return mayMatch(e, set) })
 }
 
 // mayMatch reports whether requests to e may match set. It is certain when it says no.

@@ -39,7 +39,7 @@ func TestMatchWarnings(t *testing.T) {
 		{caddyhttp.MatcherSets{host("https://example.com/a")}, "use example.com"},
 	} {
 		z := compiledZone(t, `{"key": "{client_ip}", "limit": "10/1m", "endpoints": [{"methods": ["POST"], "path": "/Login", "limit": "5/1m"}]}`)
-		z.matchers = tc.sets
+		z.Matchers = tc.sets
 		warnings := z.MatchWarnings()
 		if text := strings.ToLower(fmt.Sprint(warnings)); len(warnings) > 1 || (len(warnings) > 0) != (tc.want != "") ||
 			!strings.Contains(text, strings.ToLower(tc.want)) {

@@ -56,6 +56,12 @@ func (z *Zone) newMissingKey(settings *config.Zone, o keytemplate.Options) (m mi
 	return m, nil
 }
 
+// MissingKey returns the template that counts requests without a key. It returns nil if such requests are
+// not counted. limited reports whether they have a limit of their own.
+func (z *Zone) MissingKey() (t *keytemplate.Template, limited bool) {
+	return z.missing.key, z.missing.limited
+}
+
 // checkMissingKey refuses a substitute that is missing whenever the key is. It warns about settings
 // for missing keys if the key is never missing.
 func (z *Zone) checkMissingKey(settings *config.Zone) error {

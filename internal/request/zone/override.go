@@ -267,9 +267,9 @@ func (r placedRule) errorAt(err error) error {
 
 // Overrides implements rules.Schema.
 func (s *Set) Overrides(name string, changes *rules.ZoneChange) func(*rules.Override) error {
-	z := s.named(name)
+	z := s.Named(name)
 	if z == nil {
-		return func(*rules.Override) error { return s.noZone(name) }
+		return func(*rules.Override) error { return s.NoZone(name) }
 	}
 	inForce := &zoneRules{endpoints: z.configured.endpoints, overrides: make(map[overrideText]*override)}
 	b, _ := z.builder.withChanges(z.configured, changes) // what is wrong with the limits is said at their place

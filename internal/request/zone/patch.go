@@ -36,10 +36,10 @@ func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *
 		}
 	}
 	for name := range names {
-		if s.named(name) == nil && come[name] != nil {
+		if s.Named(name) == nil && come[name] != nil {
 			return nil, nil, false // which says so
 		}
-		for _, z := range s.zonesCalled(name) {
+		for _, z := range s.ZonesCalled(name) {
 			c, errs := earlier.rulesFor(z), []error(nil)
 			switch {
 			case c.keys.changes() > mostPatched:
@@ -98,7 +98,7 @@ func (z *Zone) patch(was *zoneRules, gone, come *zoneChanges) (*zoneRules, []err
 
 // eachKey calls do with the keys that k names. There are none of a key that cannot be.
 func (z *Zone) eachKey(k *rules.Key, do func(key []byte)) {
-	keys, _ := z.keysOf(k)
+	keys, _ := z.KeysOf(k)
 	for _, key := range keys {
 		do(key)
 	}

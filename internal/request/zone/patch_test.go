@@ -72,9 +72,9 @@ func TestPatchedRules(t *testing.T) {
 // saysAbout returns what is in force of a key, apart from entries of one kind about the same, of
 // which only one can be in force.
 func (s *Snapshot) saysAbout(key int, now time.Time) string {
-	z, c := s.rulesOf("patched")
-	keys, _ := z.keysOf(&rules.Key{Zone: "patched", Text: fmt.Sprint("k", key)})
-	k := c.keys.find(keys[0])
+	z := s.set.Named("patched")
+	keys, _ := z.KeysOf(&rules.Key{Zone: "patched", Text: fmt.Sprint("k", key)})
+	k := s.rulesFor(z).keys.find(keys[0])
 	if k == nil {
 		return "nothing"
 	}

@@ -18,10 +18,10 @@ type pathUse struct {
 // usePaths finds out whether z tells paths apart, and what its matchers read. A zone in the syntax of
 // caddy-ratelimit matches paths as Caddy does, and no more.
 func (z *Zone) usePaths() {
-	z.reads = partsRead(z.matchers...)
+	z.reads = partsRead(z.Matchers...)
 	z.paths = pathUse{match: !z.Legacy && z.reads&pathPart != 0, endpoints: len(z.configured.endpoints) > 1}
 	if z.paths.match {
-		for _, set := range z.matchers {
+		for _, set := range z.Matchers {
 			z.matcherSets = append(z.matcherSets, splitMatchers(set))
 		}
 	}
@@ -38,7 +38,7 @@ func (z *Zone) usePaths() {
 func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, error) {
 	places := r.places[:0]
 	if z.paths == (pathUse{}) {
-		matches, err := z.matches(r, z.matchers)
+		matches, err := z.matches(r, z.Matchers)
 		if matches {
 			places = append(places, len(rules.endpoints)-1)
 		}
@@ -53,7 +53,7 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 	readings := path.All()
 	if z.paths.match {
 		readings, err = z.matchReadings(r, path)
-	} else if matches, failed := z.matches(r, z.matchers); !matches {
+	} else if matches, failed := z.matches(r, z.Matchers); !matches {
 		readings, err = 0, failed
 	}
 	if err != nil || readings == 0 {
@@ -84,6 +84,17 @@ func (c *zoneRules) appendEndpoints(places []int, method string, path *pathpatte
 		}
 	}
 	return places, rest
+}
+
+// PathOf returns the path of a request that z matches, "" if it tells no paths apart.
+func (z *Zone) PathOf(r *Request) string {
+	switch {
+	case z.paths == (pathUse{}):
+		return ""
+	case z.onOriginal:
+		return r.sentURL().Path
+	}
+	return r.HTTP.URL.Path
 }
 
 // placeOf returns the index of the endpoint at which Caddy reads the request to be.

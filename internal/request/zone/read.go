@@ -276,6 +276,9 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 	}
 }
 
+// Where returns the endpoint and the tier of the request that a charge is about.
+func (c *Charge) Where() (endpoint, tier string) { return c.counters.Endpoint, c.counters.Tier }
+
 // Describe has r, which is empty, say what a charge is for.
 func (f *Reading) Describe(c *Charge, r *response.Result) {
 	r.ZoneResponses, r.Counters, r.Policy, r.Template = &f.Zone.ZoneResponses, c.counters, c.Policy, f.Template

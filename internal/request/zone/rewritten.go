@@ -47,7 +47,7 @@ func (z *Zone) LostPaths(rewrite Rewrite, words []string) (lost []LostPath) {
 	for _, r := range z.Routes() {
 		look("endpoint "+r.String(), r, r.Pattern())
 	}
-	for _, set := range z.matchers {
+	for _, set := range z.Matchers {
 		for _, pattern := range pathsNamed(nil, set) {
 			if r, err := route.New(nil, pattern); err == nil {
 				look("match path "+pattern, r, pattern)

@@ -8,16 +8,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// named returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
+// Named returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
 // of them is returned.
-func (s *Set) named(name string) *Zone {
+func (s *Set) Named(name string) *Zone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.first[name]
 }
 
-// zonesCalled returns the zones of a name: there may be one in several handlers.
-func (s *Set) zonesCalled(name string) (zones []*Zone) {
+// ZonesCalled returns the zones of a name: there may be one in several handlers.
+func (s *Set) ZonesCalled(name string) (zones []*Zone) {
 	for _, z := range s.All() {
 		if z.Name == name {
 			zones = append(zones, z)
@@ -37,7 +37,7 @@ func (s *Set) Zones() (names []string) {
 
 // Tiers implements rules.Schema.
 func (s *Set) Tiers(zone string) []string {
-	if z := s.named(zone); z != nil && z.tiers != nil {
+	if z := s.Named(zone); z != nil && z.tiers != nil {
 		return slices.Clone(z.tiers.names[1:])
 	}
 	return nil
@@ -45,7 +45,7 @@ func (s *Set) Tiers(zone string) []string {
 
 // Endpoints implements rules.Schema.
 func (s *Set) Endpoints(zone string) (names []string) {
-	z := s.named(zone)
+	z := s.Named(zone)
 	if z == nil {
 		return nil
 	}
@@ -59,9 +59,9 @@ func (s *Set) Endpoints(zone string) (names []string) {
 
 // Limit implements rules.Schema.
 func (s *Set) Limit(zone, endpoint, tier, text string) error {
-	z := s.named(zone)
+	z := s.Named(zone)
 	if z == nil {
-		return s.noZone(zone)
+		return s.NoZone(zone)
 	}
 	b := z.builder.copy(nil)
 	if err := b.put(placedLimit{endpoint, tier, text}); err != nil {
@@ -79,9 +79,9 @@ func (*Set) DryRun(text string) error {
 
 // Compare implements rules.Schema.
 func (s *Set) Compare(zone string, with *rules.Comparison) error {
-	z := s.named(zone)
+	z := s.Named(zone)
 	if z == nil {
-		return s.noZone(zone)
+		return s.NoZone(zone)
 	}
 	b := z.builder.copy(nil)
 	var err error
@@ -97,22 +97,23 @@ func (s *Set) Compare(zone string, with *rules.Comparison) error {
 
 // Key implements rules.Schema.
 func (s *Set) Key(key rules.Key) (shared bool, err error) {
-	z := s.named(key.Zone)
+	z := s.Named(key.Zone)
 	if z == nil {
-		return false, s.noZone(key.Zone)
+		return false, s.NoZone(key.Zone)
 	}
-	_, err = z.keysOf(&key)
+	_, err = z.KeysOf(&key)
 	return !key.Missing && len(z.Key.Placeholders()) == 0, err
 }
 
 // Canonical implements rules.Schema.
 func (s *Set) Canonical(key rules.Key) rules.Key {
-	if z := s.named(key.Zone); z != nil {
+	if z := s.Named(key.Zone); z != nil {
 		return z.canonical(key)
 	}
 	return key
 }
 
-func (s *Set) noZone(name string) error {
+// NoZone returns the error about a zone that does not exist.
+func (s *Set) NoZone(name string) error {
 	return fmt.Errorf("there is no zone %q: use one of %q", name, s.Zones())
 }

@@ -20,16 +20,28 @@ type Snapshot struct {
 	addresses *addressEntries
 }
 
-// BelongsTo reports whether s is about the zones of set.
-func (s *Snapshot) BelongsTo(set *Set) bool { return s.set == set }
+// Set returns the zones that s is about.
+func (s *Snapshot) Set() *Set { return s.set }
 
 // rulesFor returns the rules of z.
 func (s *Snapshot) rulesFor(z *Zone) *zoneRules { return s.zones[z.index] }
 
-// rulesOf returns a zone of a name and its rules. The zone exists.
-func (s *Snapshot) rulesOf(name string) (*Zone, *zoneRules) {
-	z := s.set.named(name)
-	return z, s.rulesFor(z)
+// EntriesAbout returns the entries of the rules about a key of z, as requests have it, that are in force at
+// now.
+func (s *Snapshot) EntriesAbout(z *Zone, key []byte, now time.Time) map[*rules.Entry]bool {
+	return s.rulesFor(z).keys.find(key).entriesAt(now)
+}
+
+// InDryRun reports whether z only observes a key, as requests have it.
+func (s *Snapshot) InDryRun(z *Zone, key []byte) bool { return s.rulesFor(z).dryRun.Includes(key) }
+
+// Compares returns for which fraction of its keys z compares limits with those in force. It reports false if
+// z compares none.
+func (s *Snapshot) Compares(z *Zone) (fraction float64, compares bool) {
+	if c := s.rulesFor(z).compared; c != nil {
+		return c.fraction, true
+	}
+	return 0, false
 }
 
 // LeftOut says why some rules of a version are not in force: they do not fit the configuration.
@@ -64,8 +76,8 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 	addresses, errs := newAddressEntries(v.Document.Access)
 	compiled.addresses = addresses
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if s.named(name) == nil {
-			errs = append(errs, fmt.Errorf("%s: %w", changes[name].description(), s.noZone(name)))
+		if s.Named(name) == nil {
+			errs = append(errs, fmt.Errorf("%s: %w", changes[name].description(), s.NoZone(name)))
 		}
 	}
 	left = append(left, LeftOut{nil, errs})

@@ -194,6 +194,22 @@ func (f *tierFinder) ofPattern(text string) int {
 	return noTier
 }
 
+// TierByPattern returns the tier of the first pattern that matches a key as text, "" if none does.
+func (z *Zone) TierByPattern(text string) string {
+	if z.tiers == nil {
+		return ""
+	}
+	return z.tiers.name(z.tiers.ofPattern(text))
+}
+
+// TierPlaceholder returns the placeholder that names the tiers of requests, nil if there is none.
+func (z *Zone) TierPlaceholder() *keytemplate.Placeholder {
+	if z.tiers == nil {
+		return nil
+	}
+	return z.tiers.placeholder
+}
+
 // rules returns how many rules an endpoint needs: one for each tier, and one for keys without.
 func (f *tierFinder) rules() int {
 	if f == nil {

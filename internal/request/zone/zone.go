@@ -1,8 +1,9 @@
-// Package zone compiles zones: what they say about a request, and about a key to operators.
+// Package zone compiles zones: what they say about a request.
 //
 // A [Set] has the zones of a configuration. It compiles each version of the rules to a [Snapshot],
 // by which zones read requests. What a [Reading] finds is decided, counted and logged elsewhere:
-// the package asks no store except for operators, and logs nothing.
+// the package asks no store, and logs nothing. The table of the limits in force is [Snapshot.Slots].
+// What operators ask is answered from it in package inspect.
 package zone
 
 import (
@@ -30,7 +31,7 @@ type Zone struct {
 	response.ZoneResponses // what its responses need
 
 	Name        string
-	matchers    caddyhttp.MatcherSets
+	Matchers    caddyhttp.MatcherSets
 	matcherSets []matcherSet // the same, if they tell paths apart
 	paths       pathUse      // whether it tells paths apart
 	onOriginal  bool         // it does so by the path as the client has sent it
@@ -41,12 +42,12 @@ type Zone struct {
 	ambiguousIsMissing bool                    // else it is an error
 	cookieKey          *keytemplate.Template   // counts requests with an ambiguous cookie
 	socketKey          *keytemplate.Template   // counts requests that have no client address
-	templates          []*keytemplate.Template // all that make keys, the likeliest first
+	Templates          []*keytemplate.Template // all that make keys, the likeliest first
 
 	allow glob.Set
 	deny  glob.Set
 
-	addresses *Addresses  // of the handler; never nil once it is provisioned
+	Addresses *Addresses  // of the handler; never nil once it is provisioned
 	tiers     *tierFinder // nil if there are no tiers
 	dryRun    KeyShare
 
@@ -63,7 +64,7 @@ type Zone struct {
 	watched atomic.Pointer[[]credential] // nil before Start
 	unsure  []unsurePlaceholder          // placeholders that may not exist
 
-	logKey   bool    // operators may see the keys
+	LogKey   bool    // operators may see the keys
 	Place    string  // in the Caddyfile; "" if it is unknown
 	Warnings []error // what is probably a mistake and yet loads
 	Memory   string  // what bounds the keys that it remembers; empty: max_keys
@@ -92,7 +93,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	}
 	z := &Zone{
 		ZoneResponses: response.ZoneResponses{Usage: o.Usage, Legacy: settings.Legacy()},
-		Name:          name, matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place, logKey: o.LogKey,
+		Name:          name, Matchers: o.Matchers, Addresses: o.Addresses, Place: settings.Place, LogKey: o.LogKey,
 		builder: &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name},
 	}
 	var err error
@@ -176,6 +177,10 @@ func (z *Zone) Placeholders() []string {
 	return names
 }
 
+// Settings returns what z was compiled from. A zone in the syntax of caddy-ratelimit has settings that
+// mean the same in ours. They must not be changed.
+func (z *Zone) Settings() *config.Zone { return z.builder.zone }
+
 // Deciders returns the placeholders of tier and costs, which must not be the client's.
 func (z *Zone) Deciders() (placeholders []*keytemplate.Placeholder) {
 	if z.tiers != nil && z.tiers.placeholder != nil {
@@ -185,7 +190,7 @@ func (z *Zone) Deciders() (placeholders []*keytemplate.Placeholder) {
 		e := &z.configured.endpoints[i]
 		p := e.cost.placeholder
 		if e.late != nil {
-			p = e.late.reserve.placeholder
+			p = e.late.Reserves()
 		}
 		if p != nil {
 			placeholders = append(placeholders, p)
@@ -208,14 +213,17 @@ func (z *Zone) Routes() (all []*route.Route) {
 }
 
 // TierNames returns the names of the tiers, and the tier of keys whose own tier is unknown, or "" if such
-// keys have none.
+// keys have none. There are no names if the zone has no tiers.
 func (z *Zone) TierNames() (all []string, fallback string) {
+	if z.tiers == nil {
+		return nil, ""
+	}
 	return z.tiers.names[1:], z.tiers.name(z.tiers.fallback)
 }
 
 // compileKeys compiles the template of the key and its substitutes.
 func (z *Zone) compileKeys(settings *config.Zone) (err error) {
-	o, err := z.keyOptions(settings)
+	o, err := z.KeyOptions(settings)
 	if err != nil {
 		return err
 	}
@@ -238,13 +246,13 @@ func (z *Zone) compileKeys(settings *config.Zone) (err error) {
 	if z.missing, err = z.newMissingKey(settings, o); err == nil {
 		err = z.checkMissingKey(settings)
 	}
-	z.templates = slices.DeleteFunc([]*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey},
+	z.Templates = slices.DeleteFunc([]*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey},
 		func(t *keytemplate.Template) bool { return t == nil })
 	return config.ErrorIn("on_missing_key", err)
 }
 
-// keyOptions returns how the templates of the zone make keys.
-func (z *Zone) keyOptions(settings *config.Zone) (keytemplate.Options, error) {
+// KeyOptions returns how the templates of a zone with settings make keys.
+func (z *Zone) KeyOptions(settings *config.Zone) (keytemplate.Options, error) {
 	o := keytemplate.Options{
 		IPv4Prefix: 32, IPv6Prefix: 64,
 		MaskHeaders: !z.Legacy, Lenient: z.Legacy && settings.OnMissingKey == "",

@@ -1,4 +1,4 @@
-package zone
+package inspect
 
 import (
 	"context"
@@ -7,18 +7,19 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // KeyByHash returns the key of a zone with a hash, nil if it is none of those that the rules name or
 // that are in known, as the store has them. It looks for as long as ctx lasts.
-func (s *Snapshot) KeyByHash(ctx context.Context, zone, hash string, known ...iter.Seq[[]byte]) *api.KnownKey {
-	z := s.set.named(zone)
-	for _, keys := range append([]iter.Seq[[]byte]{s.namedKeys(z)}, known...) {
+func KeyByHash(ctx context.Context, s *zone.Snapshot, name, hash string, known ...iter.Seq[[]byte]) *api.KnownKey {
+	z := s.Set().Named(name)
+	for _, keys := range append([]iter.Seq[[]byte]{namedKeys(s.Version.Document, z)}, known...) {
 		for key := range keys {
 			switch {
-			case z.hasHash(key, hash):
-				return s.known(z, key)
+			case hasHash(z, key, hash):
+				return knownKey(z, key, showsKeys(s, name))
 			case ctx.Err() != nil:
 				return nil
 			}
@@ -28,8 +29,8 @@ func (s *Snapshot) KeyByHash(ctx context.Context, zone, hash string, known ...it
 }
 
 // hasHash reports whether the text of a key has a hash. A digest has no text.
-func (z *Zone) hasHash(key []byte, hash string) bool {
-	for _, t := range z.templates {
+func hasHash(z *zone.Zone, key []byte, hash string) bool {
+	for _, t := range z.Templates {
 		if text, ok := t.TextOf(key); ok && text != "" && keytemplate.Hash(text) == hash {
 			return true
 		}
@@ -37,25 +38,23 @@ func (z *Zone) hasHash(key []byte, hash string) bool {
 	return false
 }
 
-// known describes a key that was found.
-func (s *Snapshot) known(z *Zone, key []byte) *api.KnownKey {
-	k := &api.KnownKey{
-		Shown: z.show(key, s.set.showsKeys(z.Name)), Stored: base64.StdEncoding.EncodeToString(key),
-	}
-	if name, exact := z.nameOf(key); exact {
+// knownKey describes a key that was found. show is as in shownKey.
+func knownKey(z *zone.Zone, key []byte, show bool) *api.KnownKey {
+	k := &api.KnownKey{Shown: shownKey(z, key, show), Stored: base64.StdEncoding.EncodeToString(key)}
+	if name, exact := z.NameOf(key); exact {
 		k.Name = name
 	}
 	return k
 }
 
 // namedKeys returns the keys of a zone that entries of the rules name.
-func (s *Snapshot) namedKeys(z *Zone) iter.Seq[[]byte] {
+func namedKeys(d *rules.Document, z *zone.Zone) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		each := func(k *rules.Key) bool {
 			if k == nil || k.Zone != z.Name {
 				return true
 			}
-			keys, _ := z.keysOf(k) // an entry that has become wrong names none
+			keys, _ := z.KeysOf(k) // an entry that has become wrong names none
 			for _, key := range keys {
 				if !yield(key) {
 					return false
@@ -63,7 +62,6 @@ func (s *Snapshot) namedKeys(z *Zone) iter.Seq[[]byte] {
 			}
 			return true
 		}
-		d := s.Version.Document
 		for _, o := range d.Overrides {
 			if !each(&o.Key) {
 				return

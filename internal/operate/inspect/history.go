@@ -1,10 +1,9 @@
-package zone
+package inspect
 
 import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -15,45 +14,41 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/observe/journal"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // A Historian tells what has happened to a zone, or to a key of it.
 type Historian struct {
 	Subject rules.Subject // whose changes by the rules are wanted
-	zone    *Zone
+	zone    *zone.Zone
 	keys    [][]byte // nil for all
 	show    bool     // keys
 	key     api.ShownKey
 }
 
-// Historian returns a historian of what r asks for in a zone. Its error is a mistake in the key.
-func (s *Snapshot) Historian(zone string, r *api.HistoryRequest) (*Historian, error) {
-	z := s.set.named(zone)
-	h := &Historian{zone: z, show: s.set.showsKeys(zone), Subject: rules.Subject{Zone: zone}}
+// NewHistorian returns a historian of what r asks for in a zone, which exists. Its error is a mistake in the
+// key.
+func NewHistorian(s *zone.Snapshot, name string, r *api.HistoryRequest) (*Historian, error) {
+	z := s.Set().Named(name)
+	h := &Historian{zone: z, show: showsKeys(s, name), Subject: rules.Subject{Zone: name}}
 	if !r.IsSet() {
 		return h, nil
 	}
-	ref := KeyRef{r.In(zone), r.Stored}
-	keys, err := z.resolve(&ref)
+	ref := KeyRef{r.In(name), r.Stored}
+	keys, err := ref.resolve(z)
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
 	h.keys = keys
-	h.key = api.ShownKey{Key: ref.Text, Base64: ref.Base64, Stored: r.Stored, Missing: ref.Missing, Hash: z.show(keys[0], true).Hash}
+	h.key = api.ShownKey{Key: ref.Text, Base64: ref.Base64, Stored: r.Stored, Missing: ref.Missing, Hash: shownKey(z, keys[0], true).Hash}
 	h.Subject.Is = h.isKey()
-	addresses := z.countsAddresses(ref.Missing)
+	addresses := countsAddresses(z, ref.Missing)
 	p, notAddress := ipset.ParsePrefix(ref.Text)
 	h.Subject.At = func(address string) bool {
 		return addresses && notAddress == nil && contains(address, p)
 	}
 	return h, nil
-}
-
-// contains reports whether a prefix, as a text, has all addresses of p.
-func contains(prefix string, p netip.Prefix) bool {
-	r, err := ipset.ParsePrefix(prefix)
-	return err == nil && r.Bits() <= p.Bits() && r.Contains(p.Addr())
 }
 
 // isKey returns a function that reports whether a name is that of the key. It remembers its results, as
@@ -67,7 +62,7 @@ func (h *Historian) isKey() func(rules.Key, string) bool {
 		}
 		found, known := is[name]
 		if !known {
-			keys, _ := h.zone.keysOf(&name) // one that has become wrong names none
+			keys, _ := h.zone.KeysOf(&name) // one that has become wrong names none
 			found = slices.ContainsFunc(keys, h.has)
 			is[name] = found
 		}
@@ -132,12 +127,12 @@ func (h *Historian) ofRules(t *rules.Touch) api.HistoryEvent {
 // shownAs returns what operators may see of a key that the rules name.
 func (h *Historian) shownAs(name rules.Key, stored string) api.ShownKey {
 	ref := KeyRef{name, stored}
-	keys, err := h.zone.resolve(&ref)
+	keys, err := ref.resolve(h.zone)
 	if err != nil || len(keys) == 0 { // it has become wrong
 		text, _ := name.Bytes()
 		return api.ShownKey{Shortened: shortened(string(text)), Hash: keytemplate.Hash(string(text)), Missing: name.Missing}
 	}
-	return h.zone.show(keys[0], h.show)
+	return shownKey(h.zone, keys[0], h.show)
 }
 
 // ofJournal describes what this node has seen.
@@ -152,7 +147,7 @@ func (h *Historian) ofJournal(e *journal.Event, node string) api.HistoryEvent {
 		event.Until, event.Times = &until, e.Times
 	}
 	if h.keys == nil {
-		event.ShownKey = h.zone.show(e.Key, h.show)
+		event.ShownKey = shownKey(h.zone, e.Key, h.show)
 	}
 	event.Endpoint = e.Endpoint
 	switch limit := (config.Limit{Events: e.Limit.Events, Window: caddy.Duration(e.Limit.Window), Burst: e.Limit.Burst}); {

@@ -1,40 +1,57 @@
-package zone
+package inspect
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/api"
 	"github.com/fleetlimit/fleetlimit/internal/caddyread/reach"
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// Explain says what a zone finds in a request, and why. found, applies and the error are what Read
-// has returned. The limits are those of the charges, in their order, without what they would decide.
-// So are those of requests at once.
-func (s *Snapshot) Explain(
-	ctx context.Context, store InspectedStore, r *Request, found *Reading, applies bool, err error,
-) api.ExplainedZone {
-	z := found.Zone
+// An Explainer implements evaluate.Explainer.
+type Explainer struct{ Store Store }
+
+// Addresses implements evaluate.Explainer.
+func (Explainer) Addresses(s *zone.Snapshot, lists *zone.Addresses, r *http.Request) *api.DecidedBy {
+	addr, ok, early := zone.ClientAddr(r)
+	if !ok || early {
+		return nil
+	}
+	return accessOfAddresses(netip.PrefixFrom(addr, addr.BitLen()), s.Version.Document.Access, time.Now(), lists)
+}
+
+// Zone implements evaluate.Explainer.
+func (x Explainer) Zone(s *zone.Snapshot, r *zone.Request, found *zone.Reading, applies bool, err error) api.ExplainedZone {
+	i := inspector{snapshot: s, store: x.Store, zone: found.Zone, now: r.Time()}
+	return i.explain(r, found, applies, err)
+}
+
+// explain says what the zone finds in a request, and why.
+func (i *inspector) explain(r *zone.Request, found *zone.Reading, applies bool, err error) api.ExplainedZone {
+	z := i.zone
 	x := api.ExplainedZone{
 		Zone: z.Name, Applies: applies, DryRun: applies && found.DryRun, Values: []api.ExplainedRead{},
-		Limits: []api.ExplainedLimit{}, TierUnknown: found.UnknownTier, Path: z.pathOf(r),
+		Limits: []api.ExplainedLimit{}, TierUnknown: found.UnknownTier, Path: z.PathOf(r),
 	}
 	switch {
 	case err != nil:
 		x.Why = err.Error()
 	case !applies:
-		x.Why = "the zone's match lets the request pass: " + reach.Describe(z.matchers)
+		x.Why = "the zone's match lets the request pass: " + reach.Describe(z.Matchers)
 		return x
 	case found.Refusal != nil:
 		x.Why = found.Refusal.Message
 	}
-	i := inspector{snapshot: s, store: store, zone: z, config: z.builder.zone, now: r.Time()}
 	i.explainKey(&x, r, found)
 	if found.Template == nil {
 		if x.Why == "" {
@@ -42,30 +59,20 @@ func (s *Snapshot) Explain(
 		}
 		return x
 	}
-	if x.Access = i.accessByKey(); found.Allowed || found.Refusal == deniedKey {
+	if x.Access = i.accessByKey(); x.Access != nil {
 		return x
 	}
-	i.explainTier(&x, r, found)
+	endpoint, tier, _ := z.Lookup(r, i.snapshot, found.Template)
+	i.explainTier(&x, r, tier)
 	if found.Refusal == nil && err == nil {
-		x.Adaptive = z.describeAdaptive()
-		i.explainLimits(ctx, &x, r, found)
+		x.Adaptive = describeAdaptive(z.Adaptive)
+		i.explainLimits(&x, r, found, endpoint, tier)
 	}
 	return x
 }
 
-// pathOf returns the path that z matches, "" if it tells no paths apart.
-func (z *Zone) pathOf(r *Request) string {
-	switch {
-	case z.paths == (pathUse{}):
-		return ""
-	case z.onOriginal:
-		return r.sentURL().Path
-	}
-	return r.HTTP.URL.Path
-}
-
 // explainKey says what the key is, and how it was read.
-func (i *inspector) explainKey(x *api.ExplainedZone, r *Request, found *Reading) {
+func (i *inspector) explainKey(x *api.ExplainedZone, r *zone.Request, found *zone.Reading) {
 	x.Template = i.zone.Key.String()
 	x.Values = appendReads(x.Values, "key", i.zone.Key.Values(r.HTTP, r.Repl)...)
 	i.key = rules.Key{Zone: i.zone.Name, Missing: found.Template != i.zone.Key}
@@ -84,14 +91,14 @@ func (i *inspector) explainKey(x *api.ExplainedZone, r *Request, found *Reading)
 	x.Key, x.Base64 = i.key.Text, i.key.Base64
 }
 
-// explainTier says which tier the request has, and what decides it.
-func (i *inspector) explainTier(x *api.ExplainedZone, r *Request, found *Reading) {
+// explainTier says that the request has a tier, and what decides it.
+func (i *inspector) explainTier(x *api.ExplainedZone, r *zone.Request, tier string) {
 	by, _ := i.tier("") // the error is about a name
 	if by != nil && by.Source == api.FromPlaceholder {
-		p := i.zone.tiers.placeholder
+		p := i.zone.TierPlaceholder()
 		text, presence := p.Value(r.HTTP, r.Repl)
 		x.Values = appendReads(x.Values, "tier", keytemplate.Value{Placeholder: p.Name, Text: text, Presence: presence})
-		if by.Name = i.zone.tiers.name(found.tier); by.Name != text {
+		if by.Name = tier; by.Name != text {
 			by.Source, by.Placeholder = api.FromDefault, ""
 		}
 		if by.Name == "" {
@@ -101,11 +108,17 @@ func (i *inspector) explainTier(x *api.ExplainedZone, r *Request, found *Reading
 	x.Tier = by
 }
 
-// explainLimits adds the limits that the request is charged to, or the one that lets it pass.
-func (i *inspector) explainLimits(ctx context.Context, x *api.ExplainedZone, r *Request, found *Reading) {
-	inForce, admitted := i.snapshot.rulesFor(i.zone), api.ExplainedDecision{Outcome: api.Admitted}
-	add := func(place int, cost int64, counts *config.StatusSet, late *LateCharge) {
-		for _, c := range i.counts(ctx, inForce, place, found.tier) {
+// explainLimits adds the limits that the request is charged to, or the one that lets it pass: that of an
+// endpoint for a tier.
+func (i *inspector) explainLimits(x *api.ExplainedZone, r *zone.Request, found *zone.Reading, endpoint, tier string) {
+	all, admitted := i.snapshot.Slots(i.zone), api.ExplainedDecision{Outcome: api.Admitted}
+	slotAt := func(endpoint string) *zone.Slot {
+		return &all[slices.IndexFunc(all, func(s zone.Slot) bool {
+			return s.Endpoint == endpoint && s.Tier == tier && s.Missing == i.withoutKey()
+		})]
+	}
+	add := func(s *zone.Slot, cost int64, counts *config.StatusSet, late *zone.LateCharge) {
+		for _, c := range i.counts(r.HTTP.Context(), s) {
 			limit := api.ExplainedLimit{Rule: c, Cost: cost, ExplainedDecision: admitted}
 			if counts != nil {
 				limit.CountStatus = counts.String()
@@ -115,9 +128,9 @@ func (i *inspector) explainLimits(ctx context.Context, x *api.ExplainedZone, r *
 			}
 			x.Limits = append(x.Limits, limit)
 		}
-		p, of := inForce.endpoints[place].cost.placeholder, "cost"
+		p, of := s.Cost, "cost"
 		if late != nil {
-			p, of = late.reserve.placeholder, "reserve"
+			p, of = late.Reserves(), "reserve"
 		}
 		if p != nil {
 			text, presence := p.Value(r.HTTP, r.Repl)
@@ -125,13 +138,15 @@ func (i *inspector) explainLimits(ctx context.Context, x *api.ExplainedZone, r *
 		}
 	}
 	for _, c := range found.Charges {
-		add(c.endpoint, c.Cost, c.Counts, c.Late)
+		at, _ := c.Where()
+		add(slotAt(at), c.Cost, c.Counts, c.Late)
 	}
 	if len(found.Charges)+len(found.Concurrent) == 0 {
-		add(i.zone.placeOf(r, inForce), 0, nil, nil)
+		add(slotAt(endpoint), 0, nil, nil)
 	}
 	for _, c := range found.Concurrent {
-		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {
+		at, _ := c.Where()
+		for _, rule := range i.concurrent(slotAt(at), true) {
 			x.Concurrent = append(x.Concurrent, api.ExplainedConcurrent{Rule: rule, ExplainedDecision: admitted})
 		}
 	}
@@ -144,7 +159,7 @@ func appendReads(reads []api.ExplainedRead, of string, values ...keytemplate.Val
 		if !utf8.ValidString(v.Text) {
 			read.Value = fmt.Sprintf("%q", v.Text)
 		}
-		ofRequest := strings.HasPrefix(v.Placeholder, "http.request.") || "{"+v.Placeholder+"}" == clientIP
+		ofRequest := strings.HasPrefix(v.Placeholder, "http.request.") || v.Placeholder == clientIP
 		read.Unknown = v.Presence == keytemplate.Missing && !ofRequest
 		reads = append(reads, read)
 	}

@@ -1,4 +1,4 @@
-package zone
+package inspect
 
 import (
 	"fmt"
@@ -10,11 +10,10 @@ import (
 )
 
 func TestOverridden(t *testing.T) {
-	s := compiledZones(t, `{"user": {
+	s := inForce(t, `{"user": {
 		"key": "{http.request.header.X-Api-Key}", "limit": "100/1m",
 		"tier": {"placeholder": "{http.auth.user.tier}", "tiers": {"pro": "1000/1m"}, "keys": [{"glob": "pro-*", "tier": "pro"}]},
-		"endpoints": [{"path": "/search", "limit": "5/1s burst 10"}, {"path": "/cheap", "cost": 2}]}}`)
-	s.put(t, `{"zones": {"user": {"limit": "200/1m"}},
+		"endpoints": [{"path": "/search", "limit": "5/1s burst 10"}, {"path": "/cheap", "cost": 2}]}}`, `{"zones": {"user": {"limit": "200/1m"}},
 		"overrides": [{"id": "o", "zone": "user", "key": "pro-a", "limit": "7/1m"}]}`)
 	for _, tc := range []struct {
 		override rules.Override
@@ -30,11 +29,11 @@ func TestOverridden(t *testing.T) {
 		{overrideOf(rules.Override{Concurrent: 3}, "a"), nil},
 		{overrideOf(rules.Override{Multiplier: 3, Endpoint: "/gone"}, "a"), nil},
 	} {
-		if got := s.latest.Overridden(&tc.override); !slices.Equal(got, tc.want) {
+		if got := Overridden(s, &tc.override); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v:\n%+v, want\n%+v", tc.override, got, tc.want)
 		}
 	}
-	if got := s.latest.Overridden(&rules.Override{Key: rules.Key{Zone: "gone"}, Multiplier: 2}); got != nil {
+	if got := Overridden(s, &rules.Override{Key: rules.Key{Zone: "gone"}, Multiplier: 2}); got != nil {
 		t.Errorf("limits of a zone that is not there = %s, want none", fmt.Sprint(got))
 	}
 }
