@@ -107,7 +107,8 @@ func TestMany(t *testing.T) {
 
 	b.choose("Keys")
 	b.fill("main form", "Zone", "zone07")
-	b.fill("main form", "Key", "k57") // a key of zone07 with an override
+	b.awaitText("main", "No key has used it lately") // the answer about the zone draws the page anew
+	b.fill("main form", "Key", "k57")                // a key of zone07 with an override
 	b.click("main form button", "Inspect")
 	b.awaitText(".key-detail", "9/1h")
 	b.awaitText(".timeline tr", "Override made")
