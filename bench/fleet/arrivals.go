@@ -16,11 +16,12 @@ type arrival struct {
 	node  int32
 }
 
-// arrivals returns the takes of a trial, in the order in which they are due. They arrive independently
-// of each other. number is the index of the trial. A trial has equal takes in each run.
+// arrivals returns the takes of a trial, in the order in which they are due. They arrive
+// independently of each other. number is the index of the trial. A trial has equal takes in each
+// run.
 func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 	rng := rand.New(rand.NewPCG(1, uint64(number)))
-	keys, others := newZipf(t.shape.exponent, t.shape.keys), newZipf(t.shape.unevenness(), nodes)
+	keys, others := newZipf(t.shape.exponent, t.shape.keys), newZipf(t.shape.spread, nodes)
 	home := rng.IntN(nodes)
 	all := make([]arrival, 0, int(1.1*t.rate*length.Seconds()))
 	for at := 0.0; ; {
@@ -44,8 +45,8 @@ func merge(of ...[]arrival) []arrival {
 	return all
 }
 
-// A zipf draws keys, or nodes. Key k has a weight of 1/(k+1)^exponent. If the exponent is 0, all keys
-// have equal weights.
+// A zipf draws keys, or nodes. Key k has a weight of 1/(k+1)^exponent. If the exponent is 0, all
+// keys have equal weights.
 type zipf []float64 // by key: the share of this key and all keys before it
 
 func newZipf(exponent float64, n int) zipf {

@@ -4,20 +4,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // largeSizes are the sizes of large fleets.
 var largeSizes = []int{100, 200}
 
-// larges returns the rows of a large fleet that the options select. The goals of a fleet of 200 nodes
-// are those of its token bucket with 1000 events.
+// larges returns the rows of a large fleet that the options select. The goals of a fleet of 200
+// nodes are those of its token bucket with 1000 events.
 func (o *options) larges(nodes int) []typical {
 	bucket := leasing(limiter.TokenBucket)
 	rows := []typical{
 		{policy: bucket, events: 1000, requests: 170, waiting: 0.05},
-		{policy: bucket, events: 1000, requests: 200, waiting: 0.05, uneven: true},
+		{policy: bucket, events: 1000, requests: 200, waiting: 0.05, spread: 1},
 		{policy: bucket, events: 1000, requests: 160, waiting: 0.01, load: 0.95},
 		{policy: bucket, events: 1000, requests: 950, waiting: 0.80, load: 1.2},
 		{policy: bucket, events: 100, requests: 1050},
@@ -29,7 +28,10 @@ func (o *options) larges(nodes int) []typical {
 	for i := range rows {
 		rows[i].window, rows[i].nodes = time.Minute, nodes
 		if nodes > largeSizes[0] {
-			rows[i].requests, rows[i].waiting = max(rows[i].requests, 400), max(rows[i].waiting, 0.1)
+			rows[i].requests = max(rows[i].requests, 400)
+		}
+		if nodes > largeSizes[0] && rows[i].waiting > 0 {
+			rows[i].waiting = max(rows[i].waiting, 0.1)
 		}
 	}
 	return o.selected(rows)
@@ -56,22 +58,14 @@ func measureLarge(l *lab) error {
 			return err
 		}
 		for i, o := range results[0].outcomes {
-			rows[i].printLarge(o)
+			y := &rows[i]
+			load := percent(y.part(), 0)
+			if y.spread > 0 {
+				load += " uneven"
+			}
+			y.print(o, y.nodes, y.policy, y.limit(), load)
 		}
 		noteTrouble(results...)
 	}
 	return nil
-}
-
-// printLarge prints the row for y with the outcome o.
-func (y *typical) printLarge(o *outcome) {
-	load, goal, state, waiting := percent(y.part(), 0), "", "", o.waiting()
-	if y.uneven {
-		load += " uneven"
-	}
-	if y.waiting > 0 {
-		goal, state = "<= "+percent(y.waiting, 0), report.Met(waiting <= y.waiting)
-	}
-	report.Row(y.nodes, y.policy, y.limit(), load, o.takes, fmt.Sprintf("%.0f", o.perThousand()), fmt.Sprintf("<= %.0f", y.requests),
-		report.Met(o.perThousand() <= y.requests), percent(waiting, 1), goal, state, percent(o.falseRejections(), 2))
 }

@@ -1,15 +1,15 @@
 // Command fleet measures the gain and the cost of leases: how exactly a fleet decides, how many
-// decisions need no store, and how long takes last. It starts a Redis Cluster of three primaries with
-// one replica each. All nodes are in this process, each with its own accounts and connections. Only
-// outages are measured with real gateways, beside gateways of peers.
+// decisions need no store, and how long takes last. It starts a Redis Cluster of three primaries
+// with one replica each. All nodes are in this process, each with its own accounts and connections.
+// Only outages are measured with real gateways, beside gateways of peers.
 //
 //	go run ./fleet [-short] [-only <measurements>] [-peer <caddy>] [-plot <directory>] [-nodes 15] ...
 //
 // Without flags, it makes all measurements, one after the other. With -short, it only checks that
 // everything works.
 //
-// The load is open: a take is made when it is due, even if others have not returned. In some tables,
-// takes are made without a pause instead. The text of such a table says so.
+// The load is open: a take is made when it is due, even if others have not returned. In some
+// tables, takes are made without a pause instead. The text of such a table says so.
 package main
 
 import (

@@ -9,16 +9,16 @@ type shape struct {
 	exponent float64 // of the Zipf distribution of the keys; 0 if all keys are equally frequent
 	pinned   bool    // all takes of a trial arrive at one node, not at random nodes
 	period   float64 // seconds; takes arrive in the first tenth of each period; 0 if they arrive at any time
-	uneven   bool    // nodes have shares of the takes by Zipf(1), instead of equal ones
+	spread   float64 // exponent of the Zipf distribution of the nodes; 0 if all nodes are equally busy
 	moves    float64 // seconds; takes arrive at one node in the second half of each such period; 0 if never
 }
 
 // burstFraction is the fraction of a period in which takes arrive.
 const burstFraction = 0.1
 
-// shapes are the shapes on which algorithms are compared. For leases, uniform is the hardest, because
-// no node can know what the other nodes are about to need. No window is a multiple of the periods of
-// bursts and moving, so takes fall on all parts of a window.
+// shapes are the shapes on which algorithms are compared. For leases, uniform is the hardest,
+// because no node can know what the other nodes are about to need. No window is a multiple of the
+// periods of bursts and moving, so takes fall on all parts of a window.
 var shapes = []shape{
 	{name: "uniform", keys: 1},
 	{name: "pinned", keys: 1, pinned: true},
@@ -42,12 +42,4 @@ func (h shape) arrival(s float64) float64 {
 	s *= burstFraction // seconds within the bursts
 	whole := math.Floor(s / on)
 	return whole*h.period + s - whole*on
-}
-
-// unevenness returns the exponent of the Zipf distribution of the nodes.
-func (h shape) unevenness() float64 {
-	if h.uneven {
-		return 1
-	}
-	return 0
 }

@@ -26,7 +26,7 @@ type typical struct {
 	waiting  float64 // goal: the highest fraction of takes that wait for the store; 0 if there is no goal
 
 	load   float64 // as a fraction of what the limit allows each key; 0 means typicalLoad
-	uneven bool    // nodes have shares of the takes by Zipf(1), instead of equal ones
+	spread float64 // see shape
 }
 
 // typicals returns the rows that the options select, by the size of the fleet.
@@ -66,7 +66,7 @@ func (y *typical) part() float64 { return cmp.Or(y.load, typicalLoad) }
 // trial returns the trial with the takes of y.
 func (y *typical) trial() *trial {
 	return &trial{
-		policy: y.policy, shape: shape{keys: typicalKeys, uneven: y.uneven}, window: y.window, limit: y.events,
+		policy: y.policy, shape: shape{keys: typicalKeys, spread: y.spread}, window: y.window, limit: y.events,
 		rate: typicalKeys * y.part() * float64(y.events) / y.window.Seconds(),
 	}
 }
@@ -83,8 +83,8 @@ func typicalRuns(rows []typical, warm, length time.Duration) (runs []*run) {
 	return runs
 }
 
-// measureTypical prints how often ordinary limits need the store, and how often a fleet rejects takes
-// that the exact algorithm admits.
+// measureTypical prints how often ordinary limits need the store, and how often a fleet rejects
+// takes that the exact algorithm admits.
 func measureTypical(l *lab) error {
 	rows := l.typicals()
 	if len(rows) == 0 {
@@ -106,18 +106,18 @@ func measureTypical(l *lab) error {
 		outcomes = append(outcomes, res.outcomes...)
 	}
 	for i, o := range outcomes {
-		rows[i].print(o)
+		rows[i].print(o, rows[i].policy, rows[i].limit(), rows[i].nodes)
 	}
 	noteTrouble(results...)
 	return nil
 }
 
-// print prints the row for y with the outcome o.
-func (y *typical) print(o *outcome) {
+// print prints the row for y: the first cells, and the outcome o beside the goals.
+func (y *typical) print(o *outcome, first ...any) {
 	goal, state, waiting := "", "", o.waiting()
 	if y.waiting > 0 {
 		goal, state = "<= "+percent(y.waiting, 0), report.Met(waiting <= y.waiting)
 	}
-	report.Row(y.policy, y.limit(), y.nodes, o.takes, fmt.Sprintf("%.0f", o.perThousand()), fmt.Sprintf("<= %.0f", y.requests),
-		report.Met(o.perThousand() <= y.requests), percent(waiting, 1), goal, state, o.short)
+	report.Row(append(first, o.takes, fmt.Sprintf("%.0f", o.perThousand()), fmt.Sprintf("<= %.0f", y.requests),
+		report.Met(o.perThousand() <= y.requests), percent(waiting, 1), goal, state, o.short)...)
 }
