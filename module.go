@@ -1,8 +1,8 @@
 // Package fleetlimit is a Caddy plugin that limits the rate of requests: the `rate_limit` handler,
 // and the app of the same name that holds what the handlers of a configuration share.
 //
-// The package is Caddy's face: the modules that Caddy knows, and the directives of Caddyfiles. Each of
-// its files holds one idea:
+// The package is Caddy's face: the modules that Caddy knows, and the directives of Caddyfiles. Each
+// of its files holds one idea:
 //
 //	module.go     what is registered
 //	handler.go    the handler

@@ -25,10 +25,11 @@ var floors = []floor{
 	{[]string{module + "/redisconn"}, "connections know no limits"},
 }
 
-// policy says which packages may import which. It is the architecture: do not change it to fix a build, but
-// change the design first.
+// policy says which packages may import which. It is the architecture: do not change it to fix a
+// build, but change the design first.
 //
-// A pattern that ends in /... also stands for the packages below. A package obeys all rules that match it.
+// A pattern that ends in /... also stands for the packages below. A package obeys all rules that
+// match it.
 var policy = []struct {
 	packages string
 	except   []string // packages that the rule does not apply to

@@ -78,7 +78,7 @@ func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 func (h *hot) retire() { h.expires = [2]uint16{} }
 
 // spend spends cost events of the leases, first those of the older one. It spends none and reports
-// false if the leases do not hold so many. left is how many events may be spent after that.
+// false if the leases hold fewer than cost events. left is how many events may be spent after that.
 func (h *hot) spend(r *limiter.Rule, now instant, cost int64) (left int64, spent bool) {
 	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
 	if older+newer < cost {

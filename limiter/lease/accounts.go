@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
-// shardBits is the logarithm of the number of shards: so many that takes on tens of cores seldom
-// wait for each other's lock.
+// shardBits is the binary logarithm of the number of shards. With 128 shards, takes on tens of
+// cores seldom wait for each other's lock.
 const shardBits = 7
 
 // Accounts are the accounts of one zone. Use [Store.Open].

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/api"
 )
 
-// The rejections of one zone link to a page about it, and keep their body. Neither the rejections of another
-// zone nor admitted requests have the link.
+// The rejections of one zone link to a page about it, and keep their body. Neither the rejections
+// of another zone nor admitted requests have the link.
 func TestRejectHeader(t *testing.T) {
 	for _, style := range []string{"json", "problem", "error"} {
 		t.Run(style, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestRejectHeader(t *testing.T) {
 	}
 }
 
-// For the rejections of all zones, a `header` in the site is enough. It also exposes a zone's header to
-// scripts of other origins, besides the headers that are exposed anyway.
+// For the rejections of all zones, a `header` in the site is enough. It also exposes a zone's
+// header to scripts of other origins, besides the headers that are exposed anyway.
 func TestHeaderOfAllRejections(t *testing.T) {
 	g := serve(t, `
 		header {

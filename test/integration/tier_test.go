@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestUnknownTierIsSeen sends requests whose tier is spelled in another case than in the zone. They have the
-// default tier, and everything that operators see says why.
+// TestUnknownTierIsSeen sends requests whose tier is spelled in another case than in the zone. They
+// have the default tier, and everything that operators see says why.
 func TestUnknownTierIsSeen(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(g.caddyfile("", "log\nrate_limit {\nlog_rejections all\nzone plans {\nkey {header.X-User}\n"+
@@ -87,7 +87,8 @@ func TestStoredTierComesFirst(t *testing.T) {
 	g.get("/", "X-User: bad").is(403) // the configuration denies it
 }
 
-// An override of a key that stands in for a missing one changes the limit of requests without a key.
+// An override of a key that stands in for a missing one changes the limit of requests without a
+// key.
 func TestOverrideOfMissingKey(t *testing.T) {
 	g := serve(t, "rate_limit {\nzone user {\nkey {header.X-User}\non_missing_key {client_ip} 3/1h\nlimit 9/1h\n}\n}\nrespond hello")
 	g.admin("POST", "/rate_limit/overrides", `{"id": "o", "zone": "user", "key": "192.0.2.1", "missing": true, "limit": "6/1h"}`).is(201)

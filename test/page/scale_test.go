@@ -31,8 +31,8 @@ func manyZonesSite() string {
 	return b.String()
 }
 
-// joinFleet adds members to the fleet of a Redis, which announce themselves and do nothing else. One of them
-// defines a zone differently.
+// joinFleet adds members to the fleet of a Redis, which announce themselves and do nothing else.
+// One of them defines a zone differently.
 func joinFleet(t *testing.T, redis *redistest.Server, members int) {
 	client := redisconn.New(redisconn.Options{Addresses: []string{redis.Addr}, Timeout: 5 * time.Second})
 	t.Cleanup(client.Close)
@@ -62,8 +62,8 @@ func putOverrides(n *nodetest.Node, count int) {
 	n.MustAsk(http.MethodPut, "rules", body.String())
 }
 
-// The page works with many nodes, zones and overrides: the server sorts and pages, and the page shows the
-// worst first. The whole first view takes less than 100 kB.
+// The page works with many nodes, zones and overrides: the server sorts and pages, and the page
+// shows the worst first. The whole first view takes less than 100 kB.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)

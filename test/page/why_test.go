@@ -18,8 +18,8 @@ func (b *tab) explain(path, headers string) {
 	b.awaitText("#found-title", "It gets")
 }
 
-// Three interactions lead from a customer's complaint to the cause and the remedy: a key in the list, which
-// is shown shortened, the form, and the dialog. The page never shows the key.
+// Three interactions lead from a customer's complaint to the cause and the remedy: a key in the
+// list, which is shown shortened, the form, and the dialog. The page never shows the key.
 func TestSecretKeyInThreeInteractions(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
@@ -73,7 +73,8 @@ func TestHashOfLog(t *testing.T) {
 	b.awaitText(".key-detail", "0 of 10")
 }
 
-// The form explains why a request is rejected, and leads to the key of the request. It takes nothing.
+// The form explains why a request is rejected, and leads to the key of the request. It takes
+// nothing.
 func TestExplainForm(t *testing.T) {
 	t.Parallel()
 	redis := redistest.NewServer(t)
@@ -100,8 +101,8 @@ func TestExplainForm(t *testing.T) {
 	b.awaitText(".key-detail", "0 of 10")
 }
 
-// A primary of a cluster dies. The page of each of three nodes says which primary that is, and when its
-// replica has taken over.
+// A primary of a cluster dies. The page of each of three nodes says which primary that is, and when
+// its replica has taken over.
 func TestPrimaryDies(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t)
@@ -123,7 +124,8 @@ func TestPrimaryDies(t *testing.T) {
 	first.await("no open breaker", `document.querySelectorAll("#redis-title ~ .scroll td.bad").length === 0`)
 }
 
-// The page's own requests are in no decision and no metric. In the access log, only its changes are.
+// The page's own requests are in no decision and no metric. In the access log, only its changes
+// are.
 func TestPageLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	n := nodetest.StartAll(t, 1, redisOptions(redistest.NewServer(t)), "log\n"+site("10/1h"))[0]

@@ -28,7 +28,8 @@ func (i *inspector) accessByKey() *api.DecidedBy {
 	return accessOf(i.snapshot.Version.Document.Access, isAbout, denied, allowed)
 }
 
-// accessByAddress returns what allows or denies the client whose address is the key, before any zone.
+// accessByAddress returns what allows or denies the client whose address is the key, before any
+// zone.
 func (i *inspector) accessByAddress() *api.DecidedBy {
 	p, err := ipset.ParsePrefix(i.named)
 	if err != nil || !countsAddresses(i.zone, i.key.Missing) {
@@ -54,8 +55,8 @@ func countsAddresses(z *zone.Zone, missing bool) bool {
 	return t != nil && slices.Equal(t.Placeholders(), []string{clientIP})
 }
 
-// accessOfAddresses returns what allows or denies all addresses of a range, before any zone: entries of
-// the rules, or lists of handlers.
+// accessOfAddresses returns what allows or denies all addresses of a range, before any zone:
+// entries of the rules, or lists of handlers.
 func accessOfAddresses(
 	p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists ...*zone.Addresses,
 ) *api.DecidedBy {
@@ -68,8 +69,8 @@ func accessOfAddresses(
 	return accessOf(entries, isAbout, denied, allowed)
 }
 
-// accessOf returns what allows or denies a client: those entries of the rules that are about it, or the
-// configuration, which denies it, allows it, or both. Denials come first.
+// accessOf returns what allows or denies a client: those entries of the rules that are about it, or
+// the configuration, which denies it, allows it, or both. Denials come first.
 func accessOf(
 	entries []*rules.AccessEntry, isAbout func(*rules.AccessEntry) bool, denied, allowed bool,
 ) (by *api.DecidedBy) {

@@ -14,8 +14,8 @@ type DroppedZone struct {
 	Changed    []string   // why
 }
 
-// Dropped returns the zones whose counts are dropped by a reload from before to after. otherStore says how the
-// store has changed, or "" if it has not.
+// Dropped returns the zones whose counts are dropped by a reload from before to after. otherStore
+// says how the store has changed, or "" if it has not.
 func Dropped(before, after *zone.Set, otherStore string) (all []DroppedZone) {
 	renamed := renamedZones(before, after)
 	for _, name := range before.Zones() {
@@ -113,14 +113,15 @@ func countedWithoutKey(z *zone.Zone) string {
 	}
 }
 
-// masksAddresses reports whether keys of z may be prefixes of addresses: its own, or their substitutes
-// if those are in use.
+// masksAddresses reports whether keys of z may be prefixes of addresses: its own, or their
+// substitutes if those are in use.
 func masksAddresses(z *zone.Zone) bool {
 	substitute, _ := z.MissingKey()
 	return z.Key.Masks() || substitute != nil && substitute.Masks() && z.Key.MayBeMissing()
 }
 
-// lostAt says why the counts of keys at an endpoint are not among after, which are slots in place of before.
+// lostAt says why the counts of keys at an endpoint are not among after, which are slots in place
+// of before.
 func lostAt(endpoint string, before, after []zone.Slot) string {
 	if !slices.ContainsFunc(after, func(s zone.Slot) bool { return s.Endpoint == endpoint }) {
 		return fmt.Sprintf("endpoint %s: it is not in the zone", endpoint)

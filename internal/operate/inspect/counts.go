@@ -15,8 +15,8 @@ type KeyCount struct {
 	Rule *limiter.Rule // of the count, even if the rule in force is "block" or "unlimited"
 }
 
-// CountsOf returns the counts of a key at an endpoint, or in the whole zone if that is "". A place has one
-// count of the key, or with a comparison two.
+// CountsOf returns the counts of a key at an endpoint, or in the whole zone if that is "". A place
+// has one count of the key, or with a comparison two.
 func CountsOf(s *zone.Snapshot, k *KeyRef, endpoint string) (counts []KeyCount, err error) {
 	z := s.Set().Named(k.Zone)
 	if z == nil {

@@ -46,8 +46,8 @@ func Zone(s *zone.Snapshot, name string) api.ZoneLimits {
 	return answer
 }
 
-// Limits returns the limits in force of all zones, at each endpoint for each tier that keys can have.
-// Those of single keys are not among them.
+// Limits returns the limits in force of all zones, at each endpoint for each tier that keys can
+// have. Those of single keys are not among them.
 func Limits(s *zone.Snapshot) (all []usage.LimitInForce) {
 	for _, name := range s.Set().Zones() {
 		for _, s := range s.Slots(s.Set().Named(name)) {
@@ -61,8 +61,8 @@ func Limits(s *zone.Snapshot) (all []usage.LimitInForce) {
 	return all
 }
 
-// Counted returns the slots of a zone that have a limit of the rate, and a count of their own. Those with
-// limits of requests at once alone are not among them.
+// Counted returns the slots of a zone that have a limit of the rate, and a count of their own.
+// Those with limits of requests at once alone are not among them.
 func Counted(s *zone.Snapshot, name string) []zone.Slot {
 	return slices.DeleteFunc(s.Slots(s.Set().Named(name)), func(s zone.Slot) bool { return !s.Own || !limits(s.Limit) })
 }

@@ -108,8 +108,8 @@ func (i *inspector) explainTier(x *api.ExplainedZone, r *zone.Request, tier stri
 	x.Tier = by
 }
 
-// explainLimits adds the limits that the request is charged to, or the one that lets it pass: that of an
-// endpoint for a tier.
+// explainLimits adds the limits that the request is charged to, or the one that lets it pass: that
+// of an endpoint for a tier.
 func (i *inspector) explainLimits(x *api.ExplainedZone, r *zone.Request, found *zone.Reading, endpoint, tier string) {
 	all, admitted := i.snapshot.Slots(i.zone), api.ExplainedDecision{Outcome: api.Admitted}
 	slotAt := func(endpoint string) *zone.Slot {

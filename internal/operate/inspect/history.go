@@ -27,8 +27,8 @@ type Historian struct {
 	key     api.ShownKey
 }
 
-// NewHistorian returns a historian of what r asks for in a zone, which exists. Its error is a mistake in the
-// key.
+// NewHistorian returns a historian of what r asks for in a zone, which exists. Its error is a
+// mistake in the key.
 func NewHistorian(s *zone.Snapshot, name string, r *api.HistoryRequest) (*Historian, error) {
 	z := s.Set().Named(name)
 	h := &Historian{zone: z, show: showsKeys(s, name), Subject: rules.Subject{Zone: name}}
@@ -51,8 +51,8 @@ func NewHistorian(s *zone.Snapshot, name string, r *api.HistoryRequest) (*Histor
 	return h, nil
 }
 
-// isKey returns a function that reports whether a name is that of the key. It remembers its results, as
-// versions have most of their entries in common.
+// isKey returns a function that reports whether a name is that of the key. It remembers its
+// results, as versions have most of their entries in common.
 func (h *Historian) isKey() func(rules.Key, string) bool {
 	is := make(map[rules.Key]bool)
 	return func(name rules.Key, stored string) bool {

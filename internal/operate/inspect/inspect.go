@@ -1,8 +1,8 @@
 // Package inspect answers what operators ask of zones.
 //
-// [zone.Snapshot.Slots] is the table of what may have limits: endpoints, each with its tiers. An answer is
-// a selection of its slots: the limits of a zone, those of a key with its counts, what a reload changes.
-// The package reads counts from a [Store], and changes none.
+// [zone.Snapshot.Slots] is the table of what may have limits: endpoints, each with its tiers. An
+// answer is a selection of its slots: the limits of a zone, those of a key with its counts, what a
+// reload changes. The package reads counts from a [Store], and changes none.
 package inspect
 
 import (
@@ -85,8 +85,8 @@ func (i *inspector) hash() string {
 	return ""
 }
 
-// counts returns the limits and the counts of the key in a slot. There is usually one: a missing key may be
-// made in several ways.
+// counts returns the limits and the counts of the key in a slot. There is usually one: a missing
+// key may be made in several ways.
 func (i *inspector) counts(ctx context.Context, s *zone.Slot) (counts []api.InspectedCount) {
 	from := append(i.origins(s), i.overrides("")...)
 	if s.Endpoint != "" {
@@ -106,8 +106,8 @@ func (i *inspector) counts(ctx context.Context, s *zone.Slot) (counts []api.Insp
 	return counts
 }
 
-// concurrent returns how many requests of the key are in flight in a slot. What counts in the rest of the zone
-// is listed there, unless all is wanted.
+// concurrent returns how many requests of the key are in flight in a slot. What counts in the rest
+// of the zone is listed there, unless all is wanted.
 func (i *inspector) concurrent(s *zone.Slot, all bool) (counts []api.InspectedConcurrent) {
 	for _, key := range i.keys {
 		policy, by := s.ConcurrentFor(key, i.now)

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// KeyByHash returns the key of a zone with a hash, nil if it is none of those that the rules name or
-// that are in known, as the store has them. It looks for as long as ctx lasts.
+// KeyByHash returns the key of a zone with a hash, nil if it is none of those that the rules name
+// or that are in known, as the store has them. It looks for as long as ctx lasts.
 func KeyByHash(ctx context.Context, s *zone.Snapshot, name, hash string, known ...iter.Seq[[]byte]) *api.KnownKey {
 	z := s.Set().Named(name)
 	for _, keys := range append([]iter.Seq[[]byte]{namedKeys(s.Version.Document, z)}, known...) {

@@ -10,7 +10,8 @@ import (
 )
 
 // Overridden returns the limits that the key of an override has with it, at each place and for each
-// tier that it may have, and what they are without it. It returns none if the override does not fit.
+// tier that it may have, and what they are without it. It returns none if the override does not
+// fit.
 func Overridden(s *zone.Snapshot, o *rules.Override) (all []api.OverriddenLimit) {
 	z := s.Set().Named(o.Zone)
 	if z == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// Plan returns what changes for the zones if after comes in place of before, which has other zones. otherStore
-// says how the store of the counts changes, or "" if it does not.
+// Plan returns what changes for the zones if after comes in place of before, which has other zones.
+// otherStore says how the store of the counts changes, or "" if it does not.
 func Plan(before, after *zone.Snapshot, otherStore string) (plan []api.PlannedZone) {
 	wasDry, isDry := dryRunTexts(before.Set(), zonesOf(before)), dryRunTexts(after.Set(), zonesOf(after))
 	masked := maskedDryRuns(before.Set(), after.Set())
@@ -56,8 +56,8 @@ func Plan(before, after *zone.Snapshot, otherStore string) (plan []api.PlannedZo
 // zonesOf returns what the rules change of zones.
 func zonesOf(s *zone.Snapshot) map[string]*rules.ZoneChange { return s.Version.Document.Zones }
 
-// dryRunTexts says for which keys each zone has a dry run, with what rules change of zones. Sites that share a
-// zone may differ.
+// dryRunTexts says for which keys each zone has a dry run, with what rules change of zones. Sites
+// that share a zone may differ.
 func dryRunTexts(set *zone.Set, changes map[string]*rules.ZoneChange) map[string]string {
 	shares := make(map[string][]string)
 	for _, z := range set.All() {

@@ -15,8 +15,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// PlanKeys adds to a plan what happens to the keys that use the zones most, which top returns for a zone.
-// The zones of after have the handles of those of before. otherStore is as in Plan. The error is that of the store.
+// PlanKeys adds to a plan what happens to the keys that use the zones most, which top returns for a
+// zone. The zones of after have the handles of those of before. otherStore is as in Plan. The error
+// is that of the store.
 func PlanKeys(ctx context.Context, store Store, top func(zone string) topkeys.View, before, after *zone.Snapshot,
 	otherStore string, plan []api.PlannedZone,
 ) error {
@@ -42,8 +43,8 @@ func PlanKeys(ctx context.Context, store Store, top func(zone string) topkeys.Vi
 	return nil
 }
 
-// removeReset removes the keys from used whose counts are not those of is, which is in the place of was,
-// or nil. It returns how many there were. moved says that the store is another.
+// removeReset removes the keys from used whose counts are not those of is, which is in the place of
+// was, or nil. It returns how many there were. moved says that the store is another.
 func removeReset(used map[topkeys.ID]*usedKey, was, is *zone.Zone, moved bool) (n int) {
 	counted, kept := countIDs(was.Slots()), make(map[uint32]bool)
 	if is != nil && !moved {
@@ -91,8 +92,8 @@ type keyPlanner struct {
 	now           time.Time
 }
 
-// above returns the keys in use that are above their new limits, or at the limit if their dry run ends,
-// the greatest use first.
+// above returns the keys in use that are above their new limits, or at the limit if their dry run
+// ends, the greatest use first.
 func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (keys []api.PlannedKey, err error) {
 	before, after, counted := p.old.Slots(p.zone), p.new.Slots(p.planned), countedPlaces(p.new, p.planned, "")
 	for _, k := range used {
@@ -119,8 +120,8 @@ func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (k
 	return keys, nil
 }
 
-// endsDryRun reports whether a key is in the dry run of the zone now and is not after the reload, at any
-// of the sites that share the zone.
+// endsDryRun reports whether a key is in the dry run of the zone now and is not after the reload,
+// at any of the sites that share the zone.
 func (p *keyPlanner) endsDryRun(key []byte) bool {
 	dry := func(s *zone.Snapshot, is bool) bool {
 		return slices.ContainsFunc(s.Set().ZonesCalled(p.zone.Name), func(z *zone.Zone) bool { return s.InDryRun(z, key) == is })
@@ -128,8 +129,9 @@ func (p *keyPlanner) endsDryRun(key []byte) bool {
 	return dry(p.old, true) && dry(p.new, false)
 }
 
-// limitOf returns the new limit of a count, nil if nothing counts there: at the same endpoint, for the tier
-// under whose limit the key was used, if that can be told. before and after are the slots of the zones.
+// limitOf returns the new limit of a count, nil if nothing counts there: at the same endpoint, for
+// the tier under whose limit the key was used, if that can be told. before and after are the slots
+// of the zones.
 func (p *keyPlanner) limitOf(k *usedKey, before, after []zone.Slot) (likely *response.Policy) {
 	tiers, fallback := p.planned.TierNames()
 	for _, was := range before {

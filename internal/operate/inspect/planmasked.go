@@ -6,8 +6,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// leaveMasked returns the limits of a zone by its configuration alone that have no effect, because rules
-// decide. configured are its slots without rules, and was and is its limits in force before and after.
+// leaveMasked returns the limits of a zone by its configuration alone that have no effect, because
+// rules decide. configured are its slots without rules, and was and is its limits in force before
+// and after.
 func leaveMasked(configured []zone.Slot, was, is map[limitPlace]limitText) map[limitPlace]limitText {
 	texts := limitTexts(configured)
 	for p, t := range texts {
@@ -30,8 +31,8 @@ func changedLimitTexts(was, is map[limitPlace]limitText) (texts []string) {
 	return texts
 }
 
-// maskedDryRuns returns a function that says how the dry run of a zone differs between two configurations
-// without rules, or returns "" if it does not.
+// maskedDryRuns returns a function that says how the dry run of a zone differs between two
+// configurations without rules, or returns "" if it does not.
 func maskedDryRuns(before, after *zone.Set) func(name string) string {
 	texts := sync.OnceValues(func() (was, is map[string]string) { return dryRunTexts(before, nil), dryRunTexts(after, nil) })
 	return func(name string) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// shownKey returns what operators may see of a key of z that the store has. show says that it is no secret.
-// A key that may be a secret is shown shortened.
+// shownKey returns what operators may see of a key of z that the store has. show says that it is no
+// secret. A key that may be a secret is shown shortened.
 func shownKey(z *zone.Zone, key []byte, show bool) (answer api.ShownKey) {
 	name, exact := z.NameOf(key)
 	answer.Missing = name.Missing
@@ -42,7 +42,8 @@ func isAddress(z *zone.Zone, key []byte) bool {
 	return slices.ContainsFunc(z.Templates, func(t *keytemplate.Template) bool { return t.IsAddress(key) })
 }
 
-// showsKeys reports whether operators may see the keys of a zone: each handler with the zone says so.
+// showsKeys reports whether operators may see the keys of a zone: each handler with the zone says
+// so.
 func showsKeys(s *zone.Snapshot, name string) bool {
 	return !slices.ContainsFunc(s.Set().ZonesCalled(name), func(z *zone.Zone) bool { return !z.LogKey })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/request/zone"
 )
 
-// tier returns what decides the tier of the key, or nil if the key has none. asked is what the placeholder
-// of requests would give, or "" if that is not known.
+// tier returns what decides the tier of the key, or nil if the key has none. asked is what the
+// placeholder of requests would give, or "" if that is not known.
 func (i *inspector) tier(asked string) (*api.DecidedBy, error) {
 	tiers, fallback := i.zone.TierNames()
 	switch {
@@ -45,8 +45,8 @@ func (i *inspector) withoutKey() bool {
 	return i.key.Missing && limited
 }
 
-// slots returns the slots that the key can be in if by decides its tier. If that is a placeholder, each
-// request says which tier it has.
+// slots returns the slots that the key can be in if by decides its tier. If that is a placeholder,
+// each request says which tier it has.
 func (i *inspector) slots(by *api.DecidedBy) []zone.Slot {
 	missing := i.withoutKey()
 	return slices.DeleteFunc(i.snapshot.Slots(i.zone), func(s zone.Slot) bool {

@@ -145,7 +145,8 @@ func placeOf(places map[uint32]*countedPlace, id uint32, s *zone.Slot) *countedP
 	return p
 }
 
-// limitOf returns the limit that a key was used under last, or else the likeliest of those in force.
+// limitOf returns the limit that a key was used under last, or else the likeliest of those in
+// force.
 func (p *countedPlace) limitOf(k *usedKey, now time.Time) (likeliest *response.Policy) {
 	for _, s := range p.slots {
 		limit := s.LimitFor([]byte(k.Key), now)

@@ -16,8 +16,8 @@ import (
 // slowest is the window of a limit under which hardly anything comes back.
 const slowest = 1000 * time.Hour
 
-// Warnings returns why a change of the limits of a key probably has no effect. counted reports whether
-// requests with the key must have been counted before.
+// Warnings returns why a change of the limits of a key probably has no effect. counted reports
+// whether requests with the key must have been counted before.
 func Warnings(ctx context.Context, s *zone.Snapshot, store Store, key rules.Key, counted bool) []string {
 	z := s.Set().Named(key.Zone)
 	if z == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An Evaluation is the work of one handler on one request. Evaluations are pooled with their checks and keys,
-// so that requests do not allocate them. That is safe because stores use neither takes nor keys after they
-// have returned, even if the client has gone.
+// An Evaluation is the work of one handler on one request. Evaluations are pooled with their checks
+// and keys, so that requests do not allocate them. That is safe because stores use neither takes
+// nor keys after they have returned, even if the client has gone.
 type Evaluation struct {
 	zone.Request
 	progress
@@ -85,8 +85,8 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	return e
 }
 
-// Release returns e to the pool, without the keys and takes of the request. It is not called after a panic,
-// when the store may still use the takes.
+// Release returns e to the pool, without the keys and takes of the request. It is not called after
+// a panic, when the store may still use the takes.
 func (e *Evaluation) Release() {
 	charges, concurrent := emptied(e.reading.Charges), emptied(e.reading.Concurrent)
 	e.Request = zone.Request{}

@@ -13,21 +13,21 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An Explainer says what zones and lists of addresses find in a request. It is an interface because operators
-// ask it: package inspect, which answers them, is above this one.
+// An Explainer says what zones and lists of addresses find in a request. It is an interface because
+// operators ask it: package inspect, which answers them, is above this one.
 type Explainer interface {
-	// Addresses returns what allows or denies the client of r before any zone: lists, or the rules of s. It
-	// returns nil if nothing does.
+	// Addresses returns what allows or denies the client of r before any zone: lists, or the rules of
+	// s. It returns nil if nothing does.
 	Addresses(s *zone.Snapshot, lists *zone.Addresses, r *http.Request) *api.DecidedBy
 
 	// Zone says what a zone finds in r, and why. found, applies and err are what [zone.Zone.Read] has
-	// returned. The limits are those of the charges, in their order, without what they would decide. So are
-	// those of requests at once.
+	// returned. The limits are those of the charges, in their order, without what they would decide.
+	// So are those of requests at once.
 	Zone(s *zone.Snapshot, r *zone.Request, found *zone.Reading, applies bool, err error) api.ExplainedZone
 }
 
-// Explain finds out what Serve would decide, and why. It takes nothing, and neither counts nor logs the
-// request. The caller then calls Answer.
+// Explain finds out what Serve would decide, and why. It takes nothing, and neither counts nor logs
+// the request. The caller then calls Answer.
 func (e *Evaluation) Explain(by Explainer) (x api.ExplainedHandler, err error) {
 	defer e.translateClient()()
 	e.previews = true
@@ -96,8 +96,8 @@ func (t *explainedTake) decided(x *api.ExplainedHandler) *api.ExplainedDecision 
 	return &z.Limits[t.limit].ExplainedDecision
 }
 
-// explainZones adds to x what each zone finds in the request, and adds its checks as readZone does. Unlike
-// readZones, it goes on after a zone that refuses the request.
+// explainZones adds to x what each zone finds in the request, and adds its checks as readZone does.
+// Unlike readZones, it goes on after a zone that refuses the request.
 func (e *Evaluation) explainZones(x *api.ExplainedHandler, by Explainer) (takes []explainedTake, failed error) {
 	for _, z := range e.handler.Zones {
 		found := &e.reading
@@ -181,8 +181,8 @@ func (e *Evaluation) explainDecisions(x *api.ExplainedHandler, takes []explained
 	return nil
 }
 
-// explainTexts adds to x the texts that each zone that applies would add to a rejection. The placeholders in
-// them have the values that they would have then.
+// explainTexts adds to x the texts that each zone that applies would add to a rejection. The
+// placeholders in them have the values that they would have then.
 func (e *Evaluation) explainTexts(x *api.ExplainedHandler) {
 	for i, z := range e.handler.Zones {
 		explained := &x.Zones[i]
@@ -198,8 +198,8 @@ func (e *Evaluation) explainTexts(x *api.ExplainedHandler) {
 	}
 }
 
-// closeInOutage denies what `on_outage closed` denies. While the store does not answer, a preview leaves that
-// open.
+// closeInOutage denies what `on_outage closed` denies. While the store does not answer, a preview
+// leaves that open.
 func (e *Evaluation) closeInOutage() {
 	for i := range e.checks {
 		r := &e.checks[i].result
@@ -227,8 +227,8 @@ func explainResult(d *api.ExplainedDecision, r *response.Result) {
 	}
 }
 
-// Answer answers the request that Explain has explained, or hands it to next. err is the error of Explain.
-// The wait of a rejection has no jitter.
+// Answer answers the request that Explain has explained, or hands it to next. err is the error of
+// Explain. The wait of a rejection has no jitter.
 func (e *Evaluation) Answer(w http.ResponseWriter, next caddyhttp.Handler, err error) error {
 	switch {
 	case err != nil:

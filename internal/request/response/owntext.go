@@ -12,17 +12,17 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/key/keytemplate"
 )
 
-// An ownText is a text that a zone adds to its rejections: what template expands to, or text if template is
-// nil.
+// An ownText is a text that a zone adds to its rejections: what template expands to, or text if
+// template is nil.
 type ownText struct {
 	setting  string // that the text is of, such as `reject_header X-Support`
 	text     string
 	template *keytemplate.Template
 }
 
-// addText compiles raw, a text of a setting such as `reject_header X-Support`, and adds it to the texts of z.
-// Errors name the setting, and so does Texts. A text that does not depend on the request is expanded at once.
-// check checks raw, and a text that is expanded at once.
+// addText compiles raw, a text of a setting such as `reject_header X-Support`, and adds it to the
+// texts of z. Errors name the setting, and so does Texts. A text that does not depend on the
+// request is expanded at once. check checks raw, and a text that is expanded at once.
 func (z *ZoneResponses) addText(setting, raw string, check func(string) error) (*ownText, error) {
 	if err := check(raw); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (z *ZoneResponses) addText(setting, raw string, check func(string) error) (
 	return v, nil
 }
 
-// Texts returns the settings of the texts that z adds to its rejections, and what the texts are for a
-// request. It leaves out texts that expand to nothing, as rejections do.
+// Texts returns the settings of the texts that z adds to its rejections, and what the texts are for
+// a request. It leaves out texts that expand to nothing, as rejections do.
 func (z *ZoneResponses) Texts(r *http.Request, repl *caddy.Replacer) iter.Seq2[string, string] {
 	return func(yield func(setting, text string) bool) {
 		for _, v := range z.texts {
@@ -65,8 +65,8 @@ func (z *ZoneResponses) Texts(r *http.Request, repl *caddy.Replacer) iter.Seq2[s
 	}
 }
 
-// expand returns the text for a request. A control character, which could end a header and begin another one,
-// becomes a space: clients write what placeholders expand to.
+// expand returns the text for a request. A control character, which could end a header and begin
+// another one, becomes a space: clients write what placeholders expand to.
 func (v *ownText) expand(r *http.Request, repl *caddy.Replacer) string {
 	if v.template == nil {
 		return v.text

@@ -50,8 +50,8 @@ func (z *ZoneResponses) newRejectHeaders(settings map[string][]string) (all []re
 	return all, nil
 }
 
-// setHeaders sets the headers that z adds to the rejection of r, none if z is nil. It leaves out values that
-// expand to nothing, and headers without a value.
+// setHeaders sets the headers that z adds to the rejection of r, none if z is nil. It leaves out
+// values that expand to nothing, and headers without a value.
 func (z *ZoneResponses) setHeaders(header http.Header, r *http.Request, repl *caddy.Replacer) {
 	if z == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/observe/usage"
 )
 
-// newAdaptive returns the limiter that settings describe, nil if there are none. counters are nil if
-// requests do not come.
+// newAdaptive returns the limiter that settings describe, nil if there are none. counters are nil
+// if requests do not come.
 func newAdaptive(settings *config.Adaptive, counters *usage.ZoneCounters) *adaptive.Limiter {
 	if settings == nil || counters == nil {
 		return nil

@@ -69,8 +69,8 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 // Exempts reports whether the list exempts any address.
 func (f *Addresses) Exempts() bool { return len(f.allow) > 0 }
 
-// Check reports whether the request is exempt from all zones, or denied, by the lists or by the rules
-// of s.
+// Check reports whether the request is exempt from all zones, or denied, by the lists or by the
+// rules of s.
 func (f *Addresses) Check(r *http.Request, s *Snapshot) (exempt, denied bool, err error) {
 	return f.check(r, s.addresses)
 }

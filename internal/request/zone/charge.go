@@ -89,8 +89,8 @@ func (b *ruleBuilder) chargeOf(e *config.Endpoint) *config.Charge {
 	return e.Charge
 }
 
-// unitOf returns what the count of an endpoint counts, or that of the rest of the zone, for which e is
-// empty. Endpoints without a limit of their own charge that, too.
+// unitOf returns what the count of an endpoint counts, or that of the rest of the zone, for which e
+// is empty. Endpoints without a limit of their own charge that, too.
 func (b *ruleBuilder) unitOf(e *config.Endpoint) string {
 	charge := b.chargeOf(e)
 	if e.Path == "" {

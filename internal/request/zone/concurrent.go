@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
-// inFlightID returns the ID of a count of requests at once of an endpoint, whose name is place; "" is
-// the rest of the zone.
+// inFlightID returns the ID of a count of requests at once of an endpoint, whose name is place; ""
+// is the rest of the zone.
 func (b *ruleBuilder) inFlightID(place string) (uint32, error) {
 	return b.set.ruleID(b.name, b.zone.Key, place, "concurrent", b.set.CountFormat)
 }
@@ -54,8 +54,8 @@ func (b *ruleBuilder) concurrent(e *config.Endpoint, place string, countID uint3
 }
 
 // inheritConcurrent returns how many requests at once a tier may have at an endpoint, 0 for any
-// number: that of the endpoint for the tier, else of the endpoint, else of the zone for the tier, else
-// of the zone. own reports that the endpoint sets it.
+// number: that of the endpoint for the tier, else of the endpoint, else of the zone for the tier,
+// else of the zone. own reports that the endpoint sets it.
 func (b *ruleBuilder) inheritConcurrent(e *config.Endpoint, tier int) (limit int, own bool) {
 	limit = b.zone.Concurrent
 	if tier != noTier {
@@ -99,12 +99,12 @@ func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, entrie
 	}
 }
 
-// concurrentAt returns the limit of requests at once of a key with these entries, nil for none, at an
-// endpoint, and the override that it is from. Both are nil if there is none. Requests without a key
-// have the limit of keys whose tier is unknown.
+// concurrentAt returns the limit of requests at once of a key with these entries, nil for none, at
+// an endpoint, and the override that it is from. Both are nil if there is none. Requests without a
+// key have the limit of keys whose tier is unknown.
 //
-// An override of an endpoint gives that a count of its own. One of the whole zone changes all counts
-// that there are, and makes one for the zone if there is none.
+// An override of an endpoint gives that a count of its own. One of the whole zone changes all
+// counts that there are, and makes one for the zone if there is none.
 func (z *Zone) concurrentAt(rules *zoneRules, entries *keyEntries, now time.Time, place, tier int) (
 	*response.Policy, *expiring[keyOverride],
 ) {
@@ -130,8 +130,8 @@ func (z *Zone) concurrentAt(rules *zoneRules, entries *keyEntries, now time.Time
 	return o.value.concurrentPolicy(counted, tier, policy), o
 }
 
-// concurrentPolicy returns the limit of requests at once of the override, with the count of e. It is
-// enforced as was, the limit that it changes, or as the rate of the tier if that is nil.
+// concurrentPolicy returns the limit of requests at once of the override, with the count of e. It
+// is enforced as was, the limit that it changes, or as the rate of the tier if that is nil.
 func (o *override) concurrentPolicy(e *endpointRules, tier int, was *response.Policy) *response.Policy {
 	r := concurrency.Rule{ID: e.inFlightID, Limit: int64(o.concurrent)}
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/pathpattern"
 )
 
-// manyZones is from how many zones of a handler on an index costs a request less than to ask each of
-// them.
+// manyZones is from how many zones of a handler on an index costs a request less than to ask each
+// of them.
 const manyZones = 8
 
 // An Index finds the zones of a handler that may apply to a request. The zones are asked then.
@@ -40,8 +40,8 @@ func NewIndex(zones []*Zone) *Index {
 	return x
 }
 
-// Append appends the zones that may apply to a request, in the order in which they decide. These are
-// all zones if servers may read its host in several ways, or should not get its path.
+// Append appends the zones that may apply to a request, in the order in which they decide. These
+// are all zones if servers may read its host in several ways, or should not get its path.
 func (x *Index) Append(zones []*Zone, r *Request) []*Zone {
 	if _, differs := keytemplate.PlainHost(r.HTTP.Host); differs || r.HTTP.URL.Path == "" {
 		return append(zones, x.zones...)

@@ -49,8 +49,8 @@ func (z *Zone) compileKeyList(settings *config.Zone, patterns []string, forAll s
 	return glob.Parse(patterns)
 }
 
-// ListsKey reports whether the lists of the zone allow or deny a key as text. A key that is denied may be
-// on both.
+// ListsKey reports whether the lists of the zone allow or deny a key as text. A key that is denied
+// may be on both.
 func (z *Zone) ListsKey(text string) (allowed, denied bool) {
 	return z.allow.Match(text), z.deny.Match(text)
 }

@@ -32,8 +32,8 @@ func (z *Zone) NameOf(key []byte) (name rules.Key, exact bool) {
 	return name, false
 }
 
-// canonical returns k as requests have it: there are several texts of an address, which counts by its
-// prefix, or of a host. It returns k itself if no request has it.
+// canonical returns k as requests have it: there are several texts of an address, which counts by
+// its prefix, or of a host. It returns k itself if no request has it.
 func (z *Zone) canonical(k rules.Key) rules.Key {
 	spaces := strings.Trim(k.Text, " \t") != k.Text
 	templates := z.templatesOf(&k)

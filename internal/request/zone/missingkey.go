@@ -56,8 +56,8 @@ func (z *Zone) newMissingKey(settings *config.Zone, o keytemplate.Options) (m mi
 	return m, nil
 }
 
-// MissingKey returns the template that counts requests without a key. It returns nil if such requests are
-// not counted. limited reports whether they have a limit of their own.
+// MissingKey returns the template that counts requests without a key. It returns nil if such
+// requests are not counted. limited reports whether they have a limit of their own.
 func (z *Zone) MissingKey() (t *keytemplate.Template, limited bool) {
 	return z.missing.key, z.missing.limited
 }

@@ -15,8 +15,8 @@ type pathUse struct {
 	endpoints bool // by its endpoints
 }
 
-// usePaths finds out whether z tells paths apart, and what its matchers read. A zone in the syntax of
-// caddy-ratelimit matches paths as Caddy does, and no more.
+// usePaths finds out whether z tells paths apart, and what its matchers read. A zone in the syntax
+// of caddy-ratelimit matches paths as Caddy does, and no more.
 func (z *Zone) usePaths() {
 	z.reads = partsRead(z.Matchers...)
 	z.paths = pathUse{match: !z.Legacy && z.reads&pathPart != 0, endpoints: len(z.configured.endpoints) > 1}
@@ -69,8 +69,8 @@ func (z *Zone) placesOf(r *Request, rules *zoneRules, found *Reading) ([]int, er
 	return places, nil
 }
 
-// appendEndpoints appends the index of the first endpoint that matches a method and a reading of the
-// path, for each of readings. rest are those that none matches.
+// appendEndpoints appends the index of the first endpoint that matches a method and a reading of
+// the path, for each of readings. rest are those that none matches.
 func (c *zoneRules) appendEndpoints(places []int, method string, path *pathpattern.Path, readings pathpattern.ReadingSet) (
 	_ []int, rest pathpattern.ReadingSet,
 ) {

@@ -57,8 +57,8 @@ type Charge struct {
 // the readings of its path are at several endpoints.
 const mostCharges = 4
 
-// Read reads a request, and reports whether z applies to it. The error is what to answer in place of
-// any decision. What the reading refers to is valid until r is read for another request.
+// Read reads a request, and reports whether z applies to it. The error is what to answer in place
+// of any decision. What the reading refers to is valid until r is read for another request.
 func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err error) {
 	rules := s.rulesFor(z)
 	charges, concurrent := found.Charges[:0], found.Concurrent[:0]

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/text/route"
 )
 
-// A Rewrite says what the handlers before a zone may make of a path that a client sends, as reach.Way
-// does: paths, and the directive that has made each.
+// A Rewrite says what the handlers before a zone may make of a path that a client sends, as
+// reach.Way does: paths, and the directive that has made each.
 type Rewrite func(method string, sent *url.URL) (paths []*url.URL, by []string)
 
 // A LostPath is a path that an endpoint or the match of a zone names, and does not match, because a

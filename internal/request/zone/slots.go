@@ -35,9 +35,9 @@ type Slot struct {
 	keys      KeyShare        // for which the slot has limits
 }
 
-// Slots returns the slots of z under the rules of s: at each endpoint one for each tier that keys can
-// have, and one for requests without a key if the zone has a limit for them. The last endpoint is the
-// rest of the zone. What operators see of limits, counts and plans is a selection of slots.
+// Slots returns the slots of z under the rules of s: at each endpoint one for each tier that keys
+// can have, and one for requests without a key if the zone has a limit for them. The last endpoint
+// is the rest of the zone. What operators see of limits, counts and plans is a selection of slots.
 func (s *Snapshot) Slots(z *Zone) []Slot { return s.rulesFor(z).slots(z) }
 
 // Slots returns the slots of z under its configuration alone.
@@ -79,8 +79,8 @@ func (s *Slot) setLimit() {
 	}
 }
 
-// ruleFor returns the rule of a key, as requests have it, with its override. It returns nil if there is
-// none.
+// ruleFor returns the rule of a key, as requests have it, with its override. It returns nil if
+// there is none.
 func (s *Slot) ruleFor(key []byte, now time.Time) *rule {
 	if !s.keys.Includes(key) {
 		return nil
@@ -90,8 +90,8 @@ func (s *Slot) ruleFor(key []byte, now time.Time) *rule {
 	return at.rule(s.endpoints)
 }
 
-// LimitFor returns the limit of the rate of a key, as requests have it, with its override. It returns
-// nil if there is none.
+// LimitFor returns the limit of the rate of a key, as requests have it, with its override. It
+// returns nil if there is none.
 func (s *Slot) LimitFor(key []byte, now time.Time) *response.Policy {
 	if r := s.ruleFor(key, now); r != nil {
 		return &r.Policy
@@ -99,8 +99,8 @@ func (s *Slot) LimitFor(key []byte, now time.Time) *response.Policy {
 	return nil
 }
 
-// LimitWith returns what an override makes of the limit of the rate. It returns nil if the override does
-// not fit the zone, or does not change the limit.
+// LimitWith returns what an override makes of the limit of the rate. It returns nil if the override
+// does not fit the zone, or does not change the limit.
 func (s *Slot) LimitWith(o *rules.Override) *response.Policy {
 	rules := &zoneRules{endpoints: s.endpoints, overrides: make(map[overrideText]*override)}
 	k, err := rules.override(s.zone, nil, o)
@@ -111,8 +111,9 @@ func (s *Slot) LimitWith(o *rules.Override) *response.Policy {
 	return &k.applyTo(r).Policy
 }
 
-// CountFor returns the rule of the count of a key, as requests have it. If the limit of the key counts
-// nothing, it is the rule of another tier with the same count. It returns nil if there is none.
+// CountFor returns the rule of the count of a key, as requests have it. If the limit of the key
+// counts nothing, it is the rule of another tier with the same count. It returns nil if there is
+// none.
 func (s *Slot) CountFor(key []byte, now time.Time) *limiter.Rule {
 	r := s.ruleFor(key, now)
 	switch {
@@ -128,8 +129,8 @@ func (s *Slot) CountFor(key []byte, now time.Time) *limiter.Rule {
 	return nil
 }
 
-// ConcurrentFor returns the limit of requests at once of a key, as requests have it, and the override
-// that it is from. Both are nil if there is none.
+// ConcurrentFor returns the limit of requests at once of a key, as requests have it, and the
+// override that it is from. Both are nil if there is none.
 func (s *Slot) ConcurrentFor(key []byte, now time.Time) (*response.Policy, *rules.Entry) {
 	policy, by := s.zone.concurrentAt(s.inForce, s.inForce.keys.find(key), now, s.Place, s.at.tier)
 	if by == nil {
@@ -138,8 +139,8 @@ func (s *Slot) ConcurrentFor(key []byte, now time.Time) (*response.Policy, *rule
 	return policy, by.from
 }
 
-// CountsInRest reports whether requests at once under a limit of the slot are counted in the rest of the
-// zone, of which the slot is not.
+// CountsInRest reports whether requests at once under a limit of the slot are counted in the rest
+// of the zone, of which the slot is not.
 func (s *Slot) CountsInRest(concurrent *response.Policy) bool {
 	last := len(s.endpoints) - 1
 	return s.Place != last && concurrent.Concurrent.ID == s.endpoints[last].inFlightID

@@ -26,8 +26,8 @@ func (s *Snapshot) Set() *Set { return s.set }
 // rulesFor returns the rules of z.
 func (s *Snapshot) rulesFor(z *Zone) *zoneRules { return s.zones[z.index] }
 
-// EntriesAbout returns the entries of the rules about a key of z, as requests have it, that are in force at
-// now.
+// EntriesAbout returns the entries of the rules about a key of z, as requests have it, that are in
+// force at now.
 func (s *Snapshot) EntriesAbout(z *Zone, key []byte, now time.Time) map[*rules.Entry]bool {
 	return s.rulesFor(z).keys.find(key).entriesAt(now)
 }
@@ -35,8 +35,8 @@ func (s *Snapshot) EntriesAbout(z *Zone, key []byte, now time.Time) map[*rules.E
 // InDryRun reports whether z only observes a key, as requests have it.
 func (s *Snapshot) InDryRun(z *Zone, key []byte) bool { return s.rulesFor(z).dryRun.Includes(key) }
 
-// Compares returns for which fraction of its keys z compares limits with those in force. It reports false if
-// z compares none.
+// Compares returns for which fraction of its keys z compares limits with those in force. It reports
+// false if z compares none.
 func (s *Snapshot) Compares(z *Zone) (fraction float64, compares bool) {
 	if c := s.rulesFor(z).compared; c != nil {
 		return c.fraction, true

@@ -2,8 +2,8 @@
 //
 // A [Set] has the zones of a configuration. It compiles each version of the rules to a [Snapshot],
 // by which zones read requests. What a [Reading] finds is decided, counted and logged elsewhere:
-// the package asks no store, and logs nothing. The table of the limits in force is [Snapshot.Slots].
-// What operators ask is answered from it in package inspect.
+// the package asks no store, and logs nothing. The table of the limits in force is
+// [Snapshot.Slots]. What operators ask is answered from it in package inspect.
 package zone
 
 import (
@@ -177,8 +177,8 @@ func (z *Zone) Placeholders() []string {
 	return names
 }
 
-// Settings returns what z was compiled from. A zone in the syntax of caddy-ratelimit has settings that
-// mean the same in ours. They must not be changed.
+// Settings returns what z was compiled from. A zone in the syntax of caddy-ratelimit has settings
+// that mean the same in ours. They must not be changed.
 func (z *Zone) Settings() *config.Zone { return z.builder.zone }
 
 // Deciders returns the placeholders of tier and costs, which must not be the client's.
@@ -212,8 +212,8 @@ func (z *Zone) Routes() (all []*route.Route) {
 	return all
 }
 
-// TierNames returns the names of the tiers, and the tier of keys whose own tier is unknown, or "" if such
-// keys have none. There are no names if the zone has no tiers.
+// TierNames returns the names of the tiers, and the tier of keys whose own tier is unknown, or ""
+// if such keys have none. There are no names if the zone has no tiers.
 func (z *Zone) TierNames() (all []string, fallback string) {
 	if z.tiers == nil {
 		return nil, ""
