@@ -37,6 +37,11 @@ type LeaseRequest struct {
 	// Returns are leases, or the events that are left of them, that the node gives back.
 	Returns [2]Return
 
+	// Spends say when the events that are Spent of Returns[1] were spent, if the lease was one of a
+	// bucket without a share. They are at most as many. Events that are left out are as if they were
+	// spent just now.
+	Spends Spends
+
 	// Cancel are events that the store served at the instant Cancel.At, and that no take has used.
 	// Lacked is how many events the bucket lacked at least right after that, beyond what its parts
 	// held. It is 0 if that is not known.
@@ -72,6 +77,14 @@ type LeaseRequest struct {
 
 	// Held is how many events the parts of a bucket hold after the grant, rounded up.
 	Held int64
+
+	// Ample says that the bucket is ample after the reply, so that it lends large parts without a share
+	// for a long time.
+	Ample bool
+
+	// Recalled says that the store has denied a take, and has just told other nodes to return what
+	// they hold: see Lender.Recalls. The node asks once more, a millisecond later.
+	Recalled bool
 }
 
 // A Return gives back what is left of a lease that was granted at the instant At, by the store's

@@ -55,6 +55,15 @@ func (r *Rule) HasSmallBucket() bool { return r.capacity < smallBucket }
 // part ends at the end of the slot after the one in which it was granted.
 func (r *Rule) partSlot() int64 { return r.partTime() / 3 * 2 }
 
+const (
+	// A bucket is ample while it lacks at most half of its capacity beyond what its parts hold. An
+	// ample bucket lends in slots that are longSlots times as long, but at most longestSlot µs.
+	longSlots, longestSlot = 9, 120_000_000
+)
+
+// longSlot returns the length of the slots of an ample bucket, in µs.
+func (r *Rule) longSlot() int64 { return min(longSlots*r.slot, longestSlot) }
+
 // clockDrift is by how much the clock of a node may be faster than that of the store: one in
 // clockDrift µs. Both may be wrong by 200 ppm.
 const clockDrift = 2500
