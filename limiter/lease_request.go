@@ -82,9 +82,10 @@ type LeaseRequest struct {
 	// for a long time.
 	Ample bool
 
-	// Recalled says that the store has denied a take, and has just told other nodes to return what
-	// they hold: see Lender.Recalls. The node asks once more, a millisecond later.
-	Recalled bool
+	// RecalledAt is when the store has recalled the parts of the bucket: it has told all nodes to
+	// return what they hold, because takes were denied or few events were left. It is 0 if the store
+	// may recall them again when that is so. A bucket is not ample until then.
+	RecalledAt Instant
 }
 
 // A Return gives back what is left of a lease that was granted at the instant At, by the store's

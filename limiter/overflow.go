@@ -30,3 +30,13 @@ type Spends struct {
 func (r *Rule) OverflowWindow() int64 { return overflowUnits * r.overflowUnit() }
 
 func (r *Rule) overflowUnit() int64 { return r.longSlot() / (overflowParts * overflowUnits) }
+
+// recallLasts is for how many µs after a recall a denied take may ask the store once more, because
+// other nodes are returning what they hold.
+const recallLasts = 3_000
+
+// AsksAgain reports whether the store has denied a take while nodes are returning what they hold, so
+// that the node should ask once more, a millisecond later.
+func (l *LeaseRequest) AsksAgain() bool {
+	return l.Need > 0 && l.RecalledAt > 0 && l.Denial() != nil && l.Decision.At-l.RecalledAt <= recallLasts
+}
