@@ -193,9 +193,10 @@ func (c *Conn) drop() {
 	}
 }
 
-// Subscribe subscribes to a channel over a connection of its own. It calls received when it has
-// subscribed, and after each message. When ctx or the connection ends, it returns the reason.
-func (c *Conn) Subscribe(ctx context.Context, channel string, received func()) error {
+// Subscribe subscribes to a channel over a connection of its own. It calls received with an empty
+// message when it has subscribed, and then with each message. When ctx or the connection ends, it
+// returns the reason.
+func (c *Conn) Subscribe(ctx context.Context, channel string, received func(message string)) error {
 	addr, err := c.primary(ctx)
 	if err != nil {
 		return err
@@ -229,9 +230,11 @@ func (c *Conn) Subscribe(ctx context.Context, channel string, received func()) e
 			return err
 		}
 		asked = false
-		switch message.(type) {
-		case *redis.Subscription, *redis.Message:
-			received()
+		switch message := message.(type) {
+		case *redis.Subscription:
+			received("")
+		case *redis.Message:
+			received(message.Payload)
 		}
 	}
 }

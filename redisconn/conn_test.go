@@ -162,11 +162,14 @@ func TestSubscribe(t *testing.T) {
 	server := redistest.NewServer(t)
 	client := open(t, Options{Addresses: []string{server.Addr}})
 	c := client.NewConn("k")
-	received, ended := make(chan struct{}, 10), make(chan error, 1)
-	await := func(what string) {
+	received, ended := make(chan string, 10), make(chan error, 1)
+	await := func(what, want string) {
 		t.Helper()
 		select {
-		case <-received:
+		case message := <-received:
+			if message != want {
+				t.Fatalf("%s = %q, want %q", what, message, want)
+			}
 		case err := <-ended:
 			t.Fatalf("Subscribe has ended before %s: %v", what, err)
 		case <-time.After(patience):
@@ -174,20 +177,20 @@ func TestSubscribe(t *testing.T) {
 		}
 	}
 	subscribe := func() {
-		go func() { ended <- c.Subscribe(t.Context(), "news", func() { received <- struct{}{} }) }()
-		await("the subscription")
+		go func() { ended <- c.Subscribe(t.Context(), "news", func(m string) { received <- m }) }()
+		await("the subscription", "")
 	}
 	subscribe()
-	publish := func() {
+	publish := func(message string) {
 		t.Helper()
-		if err := server.Client().Publish(t.Context(), "news", "1").Err(); err != nil {
+		if err := server.Client().Publish(t.Context(), "news", message).Err(); err != nil {
 			t.Fatal(err)
 		}
-		await("the message")
+		await("the message", message)
 	}
-	publish()
+	publish("1")
 	<-time.After(quiet + quiet/2) // the connection is checked
-	publish()
+	publish("\x00\r\n\xff")
 	server.Restart()
 	if err := <-ended; err == nil {
 		t.Error("Subscribe after a restart = nil, want an error")

@@ -197,7 +197,19 @@ func hashName(prefix string, key []byte) string {
 	return prefix + ":{" + string(key) + "}"
 }
 
-var tagEscapes = strings.NewReplacer("%", "%25", "}", "%7D")
+// keyOf returns the key whose hash has this name. It reports false if no key has such a hash.
+func keyOf(prefix, hash string) (key []byte, ok bool) {
+	tag := strings.TrimSuffix(strings.TrimPrefix(hash, prefix+":{"), "}")
+	if tag != "%" {
+		key = []byte(tagUnescapes.Replace(tag))
+	}
+	return key, hashName(prefix, key) == hash
+}
+
+var (
+	tagEscapes   = strings.NewReplacer("%", "%25", "}", "%7D")
+	tagUnescapes = strings.NewReplacer("%25", "%", "%7D", "}")
+)
 
 // logName returns the name of the sorted set that holds the sliding window log of a rule.
 func logName(hash string, id uint32) string { return fmt.Sprintf("%s:%08x", hash, id) }

@@ -219,5 +219,5 @@ func (r *Redis) Settings(ctx context.Context) (redisconn.Settings, error) {
 
 // Watch implements [rules.VersionStore].
 func (r *Redis) Watch(ctx context.Context, changed func()) error {
-	return r.conn.Subscribe(ctx, r.channel, changed)
+	return r.conn.Subscribe(ctx, r.channel, func(string) { changed() })
 }
