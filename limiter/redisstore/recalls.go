@@ -12,7 +12,7 @@ const (
 	// recallPause is the mean pause before Recalls subscribes again. It doubles with each failure, up
 	// to recallLongest. A subscription that has lasted for recallLongest sets it back.
 	recallPause   = 100 * time.Millisecond
-	recallLongest = 10 * time.Second
+	recallLongest = 5 * time.Second
 )
 
 // Recalls calls recalled for each recall until ctx ends. By a recall, the script that lends tells

@@ -162,10 +162,10 @@ func (r *topology) addr(s *redistest.Server) string {
 	return s.Addr
 }
 
-// perNode returns the number of connections of a node: two to each primary and, in a cluster, one to each
-// server, to ask which servers are primaries.
+// perNode returns the number of connections of a node: two to each primary, one to hear of recalls and, in a
+// cluster, one to each server, to ask which servers are primaries.
 func (r *topology) perNode() int {
-	n := 2 * r.shards()
+	n := 2*r.shards() + 1
 	if r.cluster != nil {
 		n += len(r.servers)
 	}

@@ -1,8 +1,10 @@
 package stores
 
 import (
+	"context"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/fleetlimit/fleetlimit/internal/fleet/pool"
 	"github.com/fleetlimit/fleetlimit/internal/fleet/reservation"
@@ -71,11 +73,16 @@ func newInRedis(target *Target, observer Observer) *Store {
 	inFlight := concurrency.New(concurrency.Options{
 		Lender: counts, Timeout: client.Timeout(), Nodes: node.Nodes, OutageNodes: node.kept.inOutage, Clock: leases.At,
 	})
+	ctx, stop := context.WithCancel(context.Background())
+	var recalls sync.WaitGroup
+	recalls.Go(func() { counts.Recalls(ctx, leases.Recall) })
 	return &Store{
 		limits: leases, inFlight: inFlight, reservations: reservation.New(true), observer: observer, id: target.storeID(), name: name,
 		open:  func(zone string) openZone { return leases.Open(zone) },
 		redis: &inRedis{leases, counts, node, client},
 		close: func() {
+			stop()
+			recalls.Wait()
 			inFlight.Close()
 			leases.Close()
 			node.leave()
