@@ -2,6 +2,8 @@ package stores
 
 import (
 	"fmt"
+	"runtime/pprof"
+	"strings"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -28,4 +30,11 @@ func TestStoreHearsRecalls(t *testing.T) {
 	await("the same subscription", 1)
 	releaseLater()
 	await("the end of the subscription", 0)
+	var running strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&running, 1); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(running.String(), ".Recalls") {
+		t.Errorf("the store still listens after it has closed:\n%s", &running)
+	}
 }
