@@ -4,22 +4,22 @@ package limiter
 // ends at the end of the next slot. The zero value has no parts.
 type Parts struct {
 	Ends              Instant // end of the current slot
-	Length            int64   // length of a slot, in µs
+	Next              int64   // length of the next slot, in µs
 	Current, Previous SlotParts
 }
 
 // SlotParts are the sums over the parts that were granted in a slot and are open.
 type SlotParts struct {
-	Shares int64 // sum of the shares of the refill, in 1/Shares
-	Offset int64 // sum of share * (instant of the grant - start of the slot), in µs
-	Events int64 // events granted at once, less those returned
+	Shares  int64 // sum of the shares of the refill, in 1/Shares
+	Accrues int64 // sum of share * (end of the part - instant of its grant), in µs
+	Events  int64 // events granted at once, less those returned
 }
 
 func (p *Parts) open() bool { return p.Current != SlotParts{} || p.Previous != SlotParts{} }
 
 func (p *Parts) shares() int64 { return p.Current.Shares + p.Previous.Shares }
 
-func (p *Parts) lentUntil() Instant { return p.Ends + Instant(p.Length) }
+func (p *Parts) lentUntil() Instant { return p.Ends + Instant(p.Next) }
 
 // leasedUntil returns when the last part ends. It returns 0 if no part is open.
 func (p *Parts) leasedUntil() Instant {
@@ -35,15 +35,15 @@ func (p *Parts) leasedUntil() Instant {
 // held returns the most that nodes can hold unspent at the instant at: events + fraction/r.per. The
 // instant is in the current slot.
 func (p *Parts) held(r *Rule, at Instant) (events, fraction int64) {
-	since := int64(at - p.Ends)
-	us := p.Current.Shares*(since+p.Length) - p.Current.Offset + p.Previous.Shares*(since+2*p.Length) - p.Previous.Offset
+	us := p.Current.Accrues - p.Current.Shares*int64(p.lentUntil()-at) +
+		p.Previous.Accrues - p.Previous.Shares*int64(p.Ends-at)
 	events, fraction = mulAddDiv((us+Shares-1)/Shares, r.refill, 0, r.per)
 	return p.Current.Events + p.Previous.Events + events, fraction
 }
 
 // rotate makes the next slot the current one. The parts of the previous one have ended.
 func (p *Parts) rotate() {
-	p.Ends, p.Current, p.Previous = p.lentUntil(), SlotParts{}, p.Current
+	p.Ends, p.Next, p.Current, p.Previous = p.lentUntil(), 0, SlotParts{}, p.Current
 }
 
 // A remoteBucket is a token bucket that lends parts of itself: see limiter/leasetest for the whole

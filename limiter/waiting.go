@@ -151,7 +151,7 @@ func (s State) GiveBack(r *Rule, now, turn Instant, cost int64) bool {
 
 // mostHeld returns how many events nodes can hold when the parts end, rounded up.
 func (p *Parts) mostHeld(r *Rule) int64 {
-	us := 2*p.Length*p.shares() - p.Current.Offset - p.Previous.Offset
+	us := p.Current.Accrues + p.Previous.Accrues
 	events, fraction := mulAddDiv((us+Shares-1)/Shares, r.refill, 0, r.per)
 	if fraction > 0 {
 		events++

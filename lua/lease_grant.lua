@@ -16,6 +16,7 @@ do
     local n = more_N
     <consume>
   end
+  <recall>
   want_N = allowed and math.max(0, math.min(want_N,
     math.floor((left_N - more_N) / struct.unpack('>I2', ARGV[7 * N + 2], 4)))) or 0
   if allowed or not enough then

@@ -11,6 +11,8 @@
 --             for want; want 5; length of a lease slot 4; share of the refill of a bucket 2
 --   19 bytes, or none: seen 12; the node's incarnation of the server 7
 --   55 bytes, or none: returns 19 and 19; cancel 12; what the bucket lacked then 5
+--   31 bytes, or none: the number of the newest window of overflow 7; the events of the second return
+--             that were spent in it and in each window before 2, 12 times
 -- The events of an instant take 12 bytes: their number 5, the instant 7. A return takes 7 more: the
 -- events spent 5, the share 2.
 local more_N, want_N = struct.unpack('>I3xxI5', ARGV[7 * N + 2])

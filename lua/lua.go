@@ -21,6 +21,7 @@
 //	charged  notes that what was consumed just now was charged; does nothing by default
 //	grant    adds n events of a lease; by default like consume
 //	allows   whether a take of cost_N events is allowed; by default if that many are left
+//	recall   tells nodes to return what they hold, if it is needed; does nothing by default
 //	lend     grants want_N events, by grant, or less: want_N is then what is granted
 //	granted  whether something is granted
 //	lent     the numbers of the reply that say what is granted; by default want_N
@@ -86,7 +87,7 @@ type sections map[string]string
 // sectionsOf returns the sections in the files of an algorithm, and those that all algorithms have.
 func sectionsOf(names ...string) sections {
 	all := sections{
-		"explain": "", "trim": "", "charged": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
+		"explain": "", "trim": "", "charged": "", "recall": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
 		"empty": "<clear>", "lasts": "window_N", "functions": "", "granted": "want_N > 0", "lent": "want_N", "since": "taken",
 		"allows": "cost_N <= left_N",
 		"lend":   "if want_N > 0 then\n    local n = want_N\n    <grant>\n  end",
@@ -112,7 +113,7 @@ func (s sections) expand(text string) string {
 }
 
 var algorithms = map[limiter.Kind]sections{
-	limiter.TokenBucket:      sectionsOf("token_bucket.lua", "bucket_parts.lua"),
+	limiter.TokenBucket:      sectionsOf("token_bucket.lua", "bucket_parts.lua", "bucket_overflow.lua"),
 	limiter.SlidingWindowLog: sectionsOf("sliding_log.lua", "sliding_log_events.lua", "lease_slots.lua"),
 	limiter.SlidingWindow:    sectionsOf("sliding_window.lua"),
 	limiter.FixedWindow:      sectionsOf("fixed_window.lua"),

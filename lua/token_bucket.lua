@@ -3,13 +3,14 @@
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
 --   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. The fraction is in 1/2^44 of
---   an event, whatever the rate: see keptOf in bucket_parts.lua. While parts are open, 35 bytes more.
---   While events are set aside or charged, 8 bytes more: the number of events set aside 5; and 3 bytes
---   with the lower 23 bits of the capacity under which they are, and above these a bit that is set if
---   events were charged. If something was given back to the bucket, 2 bytes more: the number of units
---   for which the bucket lacks a sixteenth of its capacity, plus one. If both parts are open and events
---   are set aside or charged, that number has 1 byte, in coarse units: with a value of more than 64
---   bytes, Redis would make the hash a table
+--   an event, whatever the rate: see keptOf in bucket_parts.lua. If there is more, a byte of flags
+--   follows, and for each flag from the lowest on what it stands for. 1: the open parts. 2: parts have
+--   shares. 4: overflow: see bucket_overflow.lua. 8: events are set aside or charged: the number of events
+--   set aside 5; and 3 bytes with the lower 23 bits of the capacity under which they are, and above these
+--   a bit that is set if events were charged. 16: something was given back: the number of units for which
+--   the bucket lacks a sixteenth of its capacity, plus one 2. 32: the parts were recalled: µs since then 4.
+--   The flags 4 and 32 are not beside 8. With a value of more than 64 bytes, Redis would make the hash a
+--   table
 -- reply: missing; fraction, as a numerator over q_N; the parts
 
 ---- read
@@ -20,42 +21,49 @@ if not q_N then -- takes may wait: see limiter/waiting.go
   q_N, most_N = tonumber(q), tonumber(most)
 end
 local missing_N, fraction_N, aside_N, charged_N = 0, 0, 0, false -- see limiter/token_bucket.go
-local parts_N, share_N, scarce_N = nil, 0, 0
+local parts_N, scarce_N, recalled_N = nil, 0, 0
 do
   local length = VALUE and #VALUE or 0
-  local size = length >= 63 and 63 or length >= 55 and 55 or length >= 28 and 28 or 20
-  if length >= size and length <= math.min(size + 2, 64) then
+  local flags = length > 20 and string.byte(VALUE, 21) or 0
+  local size = 20 + (flags > 0 and 1 or 0) + (has(flags, 1) and 18 or 0) + (has(flags, 2) and 14 or 0)
+    + (has(flags, 4) and WINDOWS or 0) + (has(flags, 8) and 8 or 0) + (has(flags, 16) and 2 or 0) + (has(flags, 32) and 4 or 0)
+  if length == size and flags < 64 and (has(flags, 1) or not has(flags, 2) and not has(flags, 4)) then
     local seconds, mixed, low
     seconds, mixed, low, missing_N = struct.unpack('>I4I4I4I5', VALUE, 4)
     local high = mixed % 4096
     written_N = seconds * 1000000 + (mixed - high) / 4096
     if high + low > 0 then fraction_N = numeratorOf(high * 4294967296 + low, q_N) end
-    if length > size then
-      local coarse = length == size + 1
-      local noted, unit = struct.unpack(coarse and '>I1' or '>I2', VALUE, size + 1), coarse and COARSE or 1
-      if noted > 0 then scarce_N = (math.floor(written_N / (unit * NEAR)) + 2 - noted) * unit end
+    local at = 22
+    if has(flags, 1) then
+      <read_parts>
     end
-    if size == 28 or size == 63 then
+    if has(flags, 8) then
       local under
-      aside_N, under = struct.unpack('>I5I3', VALUE, size - 7)
+      aside_N, under = struct.unpack('>I5I3', VALUE, at)
       charged_N = under >= 8388608
       if under % 8388608 ~= capacity_N % 8388608 then
         missing_N, aside_N, charged_N = math.min(missing_N + aside_N, MOST), 0, false
       end
+      at = at + 8
     end
-    if size >= 55 then
-      <read_parts>
+    if has(flags, 16) then
+      local noted = struct.unpack('>I2', VALUE, at)
+      if noted > 0 then scarce_N = math.floor(written_N / NEAR) + 2 - noted end
+      at = at + 2
     end
+    if has(flags, 32) then recalled_N = written_N - struct.unpack('>I4', VALUE, at) end
   end
 end
 
 ---- clear
 missing_N, fraction_N, aside_N, charged_N, scarce_N = 0, 0, 0, false, 0
-parts_N = nil
+parts_N, recalled_N = nil, 0
 
 ---- empty
 <advance>
 missing_N, fraction_N, aside_N, charged_N, scarce_N, written_N = 0, 0, 0, false, 0, at_N -- nodes go on spending their parts
+recalled_N = 0
+if parts_N then parts_N.overflow = nil end
 
 ---- left
 left_N = capacity_N - missing_N
@@ -77,7 +85,8 @@ do
   local from, till, ended = written_N, nil, nil
   at_N = math.max(now, from)
   if now < from - LATE then
-    if parts_N then parts_N.ends = parts_N.ends + now - from end
+    recalled_N = 0
+    if parts_N then parts_N.ends, parts_N.overflow = parts_N.ends + now - from, nil end
     at_N, from, changed_N = now, now, true
   end
   repeat
@@ -91,6 +100,7 @@ do
     end
   until not ended
 end
+<rearm>
 <left>
 
 ---- near
@@ -99,9 +109,7 @@ end
 if missing_N == 0 then
   scarce_N = 0
 elseif scarce_N ~= 0 then
-  local least, ahead = 0, 0
-  if parts_N then least, ahead = held(parts_N, till - parts_N.ends + parts_N.length, p_N, q_N) end
-  if missing_N - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_N / 16) then
+  if missing_N - holds(parts_N, till, p_N, q_N) <= math.floor(capacity_N / 16) then
     scarce_N = math.floor(till / NEAR) + 1
   end
 end
@@ -111,9 +119,11 @@ end
 do
   local elapsed = till - from
   if parts_N then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_N)) / SHARES) end
+  local lacks, ahead = missing_N, fraction_N
   if missing_N + aside_N > 0 then
     local events
     <accrue>
+    lacks, ahead = missing_N - math.min(events, 2 * MOST), fraction_N
     missing_N = missing_N - events
     if missing_N <= 0 then
       aside_N = math.max(0, aside_N + missing_N)
@@ -121,6 +131,7 @@ do
     end
   end
   <cut>
+  <note_overflow>
 end
 
 ---- accrue
@@ -198,7 +209,7 @@ if n > missing_N then missing_N, fraction_N = n, 0 end
 do
   local us = math.ceil(missing_N * q_N / p_N)
   if missing_N > 0 and not tonumber(ARGV[7 * N]) then us = math.max(us, tonumber(string.match(ARGV[7 * N], ':(%d+)$'))) end
-  reset = math.max(at_N, parts_N and parts_N.ends + parts_N.length or 0) + us
+  reset = math.max(at_N, parts_N and parts_N.ends + parts_N.next or 0) + us
 end
 
 ---- save
@@ -208,23 +219,32 @@ if missing_N + aside_N > 0 or parts_N or expires(VALUE) * UNIT > now then
   local low, us = fraction % 4294967296, at_N % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, VALUE), (at_N - us) / 1000000,
     us * 4096 + (fraction - low) / 4294967296, low, missing_N)
-  if parts_N then value = value .. <parts> end
-  if aside_N > 0 or charged_N then
+  local base, flags, special = value, 0, aside_N > 0 or charged_N
+  value = ''
+  if parts_N then
+    flags = 1
+    <save_parts>
+  end
+  if special then
+    flags = flags + 8
     value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608 + (charged_N and 8388608 or 0))
   end
   if scarce_N ~= 0 then
-    local coarse = #value == 63
-    local unit, most = coarse and COARSE or 1, coarse and 254 or 65534
-    local units = math.floor(at_N / (unit * NEAR)) + 1 - math.ceil(scarce_N / unit)
-    value = value .. struct.pack(coarse and '>I1' or '>I2', 1 + math.max(0, math.min(units, most)))
+    flags = flags + 16
+    value = value .. struct.pack('>I2', 1 + math.max(0, math.min(math.floor(at_N / NEAR) + 1 - scarce_N, 65534)))
   end
+  if recalled_N > 0 and not special then
+    flags = flags + 32
+    value = value .. struct.pack('>I4', math.min(at_N - recalled_N, 4294967295))
+  end
+  value = flags > 0 and base .. string.char(flags) .. value or base
 end
 
 ---- granted
-want_N + share_N > 0
+want_N > 0 or parts_N and parts_N.lent
 
 ---- lent
-want_N, share_N
+want_N, parts_N and parts_N.lent or 0, <ample> and 1 or 0, recalled_N
 
 ---- reply
 missing_N, fraction_N, parts_N and <parts> or 0

@@ -110,7 +110,7 @@ var faults = []fault{
 		prepare:    strikeFast,
 		lend: func(_ *simNode, g *Ledger, _ *limiter.LeaseRequest) {
 			b := g.count.(*countedLending).lendingCount.(*lendingBucket)
-			b.current.shares, b.current.offset, b.previous.shares, b.previous.offset = 0, 0, 0, 0
+			b.current.shares, b.current.accrues, b.previous.shares, b.previous.accrues = 0, 0, 0, 0
 		},
 	},
 	{

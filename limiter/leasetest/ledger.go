@@ -58,7 +58,7 @@ type lendingCount interface {
 
 	// takeBack subtracts leased events that were not spent, cancel events that were served in vain.
 	// seen is what was consumed right after the served events: see Lacked of a lease request.
-	takeBack(r *limiter.Rule, lease limiter.Return)
+	takeBack(r *limiter.Rule, lease limiter.Return, spends limiter.Spends)
 	cancel(r *limiter.Rule, served, seen limiter.Events)
 
 	// restoreSeen makes sure that at least n events are consumed.
@@ -130,9 +130,9 @@ func (g *Ledger) apply(incarnation uint64, now limiter.Instant, l *limiter.Lease
 	}
 	g.followClock(now)
 	if known && l.Incarnation == incarnation { // events from before the count was created stay lost
-		for _, e := range l.Returns {
+		for i, e := range l.Returns {
 			if e.At >= max(g.created, g.restarted) {
-				c.takeBack(r, e)
+				c.takeBack(r, e, spendsOf(l, i))
 			}
 		}
 		if l.Cancel.N > 0 && g.counts(r, l.Cancel.At) {
@@ -183,6 +183,11 @@ func (g *Ledger) answer(l *limiter.LeaseRequest, allowed bool) {
 			c.consume(r, l.Served)
 		}
 	}
+	bucket := bucketOf(c)
+	if left -= l.Served; bucket != nil && r.Leases() {
+		denies := l.Need > 0 && l.Served < l.Need+l.More && left < l.Need
+		g.wrote = bucket.recall(r, denies) || g.wrote
+	}
 	if r.Leases() && (allowed || l.Need > left) {
 		c.lend(l)
 	}
@@ -199,9 +204,26 @@ func (g *Ledger) answer(l *limiter.LeaseRequest, allowed bool) {
 	if l.Unserved = (limiter.Decision{}); l.Need > 0 && l.Served > 0 && l.Served < l.Need+l.More {
 		c.decide(&l.Unserved, r, fits, cost)
 	}
-	if l.Held = 0; r.Algorithm.Kind == limiter.TokenBucket {
-		l.Held = c.(interface{ holds(*limiter.Rule) int64 }).holds(r)
+	l.Held, l.Ample, l.RecalledAt = 0, false, 0
+	if bucket != nil {
+		l.Held, l.Ample, l.RecalledAt = bucket.holds(r), bucket.ample(r), bucket.recalledAt
 	}
+}
+
+// bucketOf returns the bucket that c is, or nil.
+func bucketOf(c lendingCount) *lendingBucket {
+	if b, ok := c.(interface{ bucket() *lendingBucket }); ok {
+		return b.bucket()
+	}
+	return nil
+}
+
+// spendsOf returns when the events of the lease i of l.Returns were spent.
+func spendsOf(l *limiter.LeaseRequest, i int) limiter.Spends {
+	if i == 1 {
+		return l.Spends
+	}
+	return limiter.Spends{}
 }
 
 // lendable returns how many events are granted for l.Want when left are left.

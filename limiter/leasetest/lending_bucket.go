@@ -23,12 +23,17 @@ type lendingBucket struct {
 	scarceSince int64
 
 	charged bool // events were charged under this capacity: none are set aside
+
+	overflow   overflow
+	recalledAt limiter.Instant // when the parts were recalled; 0 if they may be recalled
 }
 
 func (b *lendingBucket) clone() lendingCount {
 	c := *b
 	return &c
 }
+
+func (b *lendingBucket) bucket() *lendingBucket { return b }
 
 func (b *lendingBucket) newest() limiter.Instant { return b.at }
 
@@ -56,19 +61,23 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 	if b.scarceSince != 0 {
 		b.scarceSince = b.notedSince() // as of the newest write
 	}
+	b.forget()
 	defer b.noteScarcity(r)
 	b.switchLimit(r)
 	at, setBack := follow(b.at, now)
 	if setBack {
 		b.parts.follow(b.at, at)
 		b.at = at
+		b.overflow, b.recalledAt = overflow{}, 0
 	}
 	for b.open() && at >= b.ends {
 		b.refill(r, b.ends)
 		b.noteScarcity(r) // a part that ends makes room again
 		b.rotate()
+		b.long.next = b.ample(r)
 	}
 	b.refill(r, at)
+	b.rearm(r)
 	return setBack
 }
 
@@ -76,20 +85,11 @@ const (
 	// A bucket looks back for nearUnits units of nearUnit µs at most. Within a unit, nobody knows
 	// whether a take was before or after the bucket was near to being full: so it gets nothing back.
 	nearUnit, nearUnits = 1 << 13, 1<<16 - 2
-
-	// A bucket with parts and events that are set aside has room for one byte alone. It looks back for
-	// coarseUnits times nearCoarse units.
-	nearCoarse, coarseUnits = 1 << 8, 1<<8 - 2
 )
 
 // notedSince returns what is noted of scarceSince: nothing earlier.
 func (b *lendingBucket) notedSince() int64 {
 	unit := int64(b.at) / nearUnit
-	if b.open() && (b.aside > 0 || b.charged) {
-		unit /= nearCoarse
-		since := (b.scarceSince + nearCoarse - 1) / nearCoarse
-		return max(unit+1-coarseUnits, min(unit+1, since)) * nearCoarse
-	}
 	return max(unit+1-nearUnits, min(unit+1, b.scarceSince))
 }
 
@@ -130,20 +130,23 @@ func (b *lendingBucket) switchLimit(r *limiter.Rule) {
 // refill accounts for the time up to at, in the current slot. While parts are open, it is rounded
 // down to what accrues in whole µs.
 func (b *lendingBucket) refill(r *limiter.Rule, at limiter.Instant) {
-	elapsed := int64(at - b.at)
+	from, elapsed := b.at, int64(at-b.at)
 	if b.at = at; b.open() {
 		elapsed = elapsed * (limiter.Shares - b.shares()) / limiter.Shares
 	}
 	refill, per := r.Rate()
+	events, lacks, ahead := int64(0), b.missing, b.fraction
 	if b.missing+b.aside > 0 {
-		events, fraction := mulAddDiv(elapsed, refill, b.fraction, per)
-		if b.fraction = fraction; events >= b.missing {
+		events, b.fraction = mulAddDiv(elapsed, refill, b.fraction, per)
+		lacks, ahead = lacks-min(events, 2*maxConsumed), b.fraction
+		if events >= b.missing {
 			b.aside = max(0, b.aside+b.missing-events)
 			events, b.fraction = b.missing, 0
 		}
 		b.missing -= events
 	}
 	b.cut(r)
+	b.noteOverflow(r, from, lacks, ahead)
 }
 
 // cut makes sure that the level is at most what the parts leave of the capacity.
@@ -221,49 +224,6 @@ func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 func (b *lendingBucket) charge(r *limiter.Rule, n int64) {
 	b.missing += n
 	b.charged = b.charged || b.missing > r.MostMissing()
-}
-
-// lend grants a part: of what is left at most one event in l.Divisor, and at most half of the
-// refill that no part has. All parts together can hold half of the capacity at most. A part that is
-// too small to be of use is not granted. An empty bucket grants a share alone, and none that does not
-// accrue an event within two seconds.
-func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
-	r := l.Rule
-	room := r.Capacity()/2 - b.most(r)
-	if b.missing > r.Capacity() { // of a limit that was lowered, or because of charges
-		return
-	}
-	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
-		return
-	}
-	events := min(lendable(l, r.Capacity()-b.missing), room)
-	lasts := int64(b.lentUntil() - b.at)
-	refill, per := r.Rate()
-	fits, _ := mulAddDiv(room-events, per, 0, refill) // µs of the whole refill
-	fits, _ = mulAddDiv(fits, limiter.Shares, 0, lasts)
-	free := limiter.Shares - b.shares()
-	share := max(0, min(l.Share, free/2, free-unshared(r), fits))
-	if n, _ := mulAddDiv(share*lasts/limiter.Shares, refill, 0, per); events+n < limiter.MinPart {
-		return
-	}
-	if soon, _ := mulAddDiv(share*maxWait/limiter.Shares, refill, 0, per); soon < 1 && b.missing >= r.Capacity() {
-		return // others would wait for it
-	}
-	b.grant(b.at, events, share)
-	b.missing += events
-	l.Granted, l.GrantedShare, l.Expires = events, share, b.lentUntil()
-}
-
-// takeBack closes a part. The bucket gets what it has accrued and was not spent.
-func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Return) {
-	if b.promised(r) || !b.parts.takeBack(e, b.at) {
-		return
-	}
-	refill, per := r.Rate()
-	events, fraction := mulAddDiv(e.Share*int64(b.at-e.At)/limiter.Shares, refill, b.fraction, per)
-	if back := events + e.N - e.Spent; back >= 0 {
-		b.lack(r, b.missing-back, fraction)
-	}
 }
 
 // lack has the bucket lack n events less a fraction, as far as the parts leave room. Of a bucket

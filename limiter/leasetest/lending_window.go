@@ -76,7 +76,7 @@ func (f *lendingFixed) decide(d *limiter.Decision, r *limiter.Rule, ok bool, cos
 	}
 }
 
-func (f *lendingFixed) takeBack(r *limiter.Rule, l limiter.Return) {
+func (f *lendingFixed) takeBack(r *limiter.Rule, l limiter.Return, _ limiter.Spends) {
 	f.cancel(r, l.Events, limiter.Events{})
 }
 
@@ -185,7 +185,7 @@ func (w *lendingSliding) fallsTo(room int64) limiter.Instant {
 	return begins + limiter.Instant(w.sub-min(w.sub, left))
 }
 
-func (w *lendingSliding) takeBack(r *limiter.Rule, l limiter.Return) {
+func (w *lendingSliding) takeBack(r *limiter.Rule, l limiter.Return, _ limiter.Spends) {
 	w.cancel(r, l.Events, limiter.Events{})
 }
 

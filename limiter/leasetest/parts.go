@@ -5,18 +5,38 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 // parts account for the open parts of a bucket, summed by slots of time: a part that is granted in
 // a slot ends at the end of the next one. So they take no more room for more nodes.
 //
-// The slots follow each other from the Unix epoch, unless their length was changed.
+// A slot is short or long. Short slots follow each other from the Unix epoch, unless their length was
+// changed.
 type parts struct {
 	ends              limiter.Instant // of the current slot
-	length            int64           // in µs; 0 when no part was ever granted
-	current, previous slotParts       // granted in the current slot, and in the one before
+	length            int64           // of a short slot, in µs; 0 when no part was ever granted
+	long              longSlots
+	current, previous slotParts // granted in the current slot, and in the one before
 }
+
+// longSlots say which slots are long.
+type longSlots struct{ next, current, previous bool }
 
 // slotParts are the sums over the open parts of a slot.
 type slotParts struct {
-	shares int64 // of the refill, in 1/limiter.Shares of it
-	offset int64 // share * (grant - start of the slot), in µs
-	events int64 // granted at once, or kept by a node that has returned the rest
+	shares  int64 // of the refill, in 1/limiter.Shares of it
+	accrues int64 // share * (end of the part - grant), in µs
+	events  int64 // granted at once, or kept by a node that has returned the rest
+}
+
+const (
+	// A long slot is as long as slotsInLong short ones, but at most longestSlot µs.
+	slotsInLong, longestSlot = 9, 120_000_000
+)
+
+// longSlot returns the length of a long slot while short slots have this length.
+func longSlot(length int64) int64 { return min(slotsInLong*length, longestSlot) }
+
+func (p *parts) lengthOf(long bool) int64 {
+	if long {
+		return longSlot(p.length)
+	}
+	return p.length
 }
 
 func (p *parts) open() bool { return p.current != slotParts{} || p.previous != slotParts{} }
@@ -25,7 +45,9 @@ func (p *parts) open() bool { return p.current != slotParts{} || p.previous != s
 func (p *parts) shares() int64 { return p.current.shares + p.previous.shares }
 
 // lentUntil returns when a part ends that is granted now.
-func (p *parts) lentUntil() limiter.Instant { return p.ends + limiter.Instant(p.length) }
+func (p *parts) lentUntil() limiter.Instant {
+	return p.ends + limiter.Instant(p.lengthOf(p.long.next))
+}
 
 func (p *parts) leasedUntil() limiter.Instant {
 	switch {
@@ -40,16 +62,15 @@ func (p *parts) leasedUntil() limiter.Instant {
 // held returns the most that nodes can hold unspent at the instant at, in the current slot:
 // events + numerator/per, rounded up by less than what accrues in a microsecond.
 func (p *parts) held(r *limiter.Rule, at limiter.Instant) (events, numerator int64) {
-	since := int64(at - p.ends)
-	us := p.current.shares*(since+p.length) - p.current.offset + p.previous.shares*(since+2*p.length) - p.previous.offset
+	us := p.current.accrues - p.current.shares*int64(p.lentUntil()-at) +
+		p.previous.accrues - p.previous.shares*int64(p.ends-at)
 	events, numerator = accrual(r, us)
 	return p.current.events + p.previous.events + events, numerator
 }
 
 // most returns how many events nodes can hold when the parts end, rounded up.
 func (p *parts) most(r *limiter.Rule) int64 {
-	us := 2*p.length*p.shares() - p.current.offset - p.previous.offset
-	events, numerator := accrual(r, us)
+	events, numerator := accrual(r, p.current.accrues+p.previous.accrues)
 	if numerator > 0 {
 		events++
 	}
@@ -72,11 +93,12 @@ func unshared(r *limiter.Rule) int64 {
 	return limiter.Shares*(per/refill)/maxWait + 1
 }
 
-// begin makes sure of slots of this length in which at lies. It reports false while parts are open
-// in slots of another length: no part is granted until they have ended.
-func (p *parts) begin(at limiter.Instant, length int64) bool {
+// begin makes sure of slots in which at lies, with short slots of this length. It reports false
+// while parts are open in slots of another length: no part is granted until they have ended.
+func (p *parts) begin(at limiter.Instant, length int64, long bool) bool {
 	if !p.open() {
-		*p = parts{ends: begin(at, length) + limiter.Instant(length), length: length}
+		*p = parts{length: length, long: longSlots{long, long, long}}
+		p.ends = begin(at, p.lengthOf(long)) + limiter.Instant(p.lengthOf(long))
 	}
 	return p.length == length
 }
@@ -85,39 +107,38 @@ func (p *parts) begin(at limiter.Instant, length int64) bool {
 func (p *parts) grant(at limiter.Instant, events, share int64) {
 	p.current.events += events
 	p.current.shares += share
-	p.current.offset += share * (int64(at-p.ends) + p.length)
+	p.current.accrues += share * int64(p.lentUntil()-at)
 }
 
 // takeBack closes a part of which the node keeps all but e.N events, and reports whether it was
-// open at the instant at. What remains must have been granted by then: a part from before the clock
-// was set back may be none of these, although its numbers fit.
+// open at the instant at. What remains must have been granted by then, in the same slot: a part from
+// before the clock was set back may be none of these, although its numbers fit.
 func (p *parts) takeBack(e limiter.Return, at limiter.Instant) bool {
-	slot, begins := &p.current, p.ends-limiter.Instant(p.length)
-	switch {
-	case e.At >= p.ends || e.At < begins-limiter.Instant(p.length):
+	slot, ends, begins := &p.current, p.lentUntil(), p.ends-limiter.Instant(p.lengthOf(p.long.current))
+	if e.At >= p.ends {
 		return false
-	case e.At < begins:
-		slot, begins = &p.previous, begins-limiter.Instant(p.length)
 	}
-	offset := e.Share * int64(e.At-begins)
-	latest := (slot.shares - e.Share) * int64(at-begins)
-	if e.Share > slot.shares || e.N > slot.events || offset > slot.offset || slot.offset-offset > latest {
+	if e.At < begins {
+		slot, ends, begins = &p.previous, p.ends, begins-limiter.Instant(p.lengthOf(p.long.previous))
+	}
+	shares, accrues := slot.shares-e.Share, slot.accrues-e.Share*int64(ends-e.At)
+	switch {
+	case e.At < begins, shares < 0, e.N > slot.events,
+		accrues < shares*int64(ends-at), accrues > shares*int64(ends-begins):
 		return false // it is not one of these parts
 	}
-	slot.shares -= e.Share
-	slot.offset -= offset
+	slot.shares, slot.accrues = shares, accrues
 	slot.events -= e.N
-	if slot.shares == 0 {
-		slot.offset = 0
-	}
 	return true
 }
 
 // follow moves the slots with a clock that was set back from before to at.
 func (p *parts) follow(before, at limiter.Instant) { p.ends += at - before }
 
-// rotate makes the next slot the current one. The parts of the previous one have ended.
+// rotate makes the next slot the current one. The parts of the previous one have ended. The slot
+// after that is a short one.
 func (p *parts) rotate() {
+	p.ends = p.lentUntil()
+	p.long = longSlots{false, p.long.next, p.long.current}
 	p.current, p.previous = slotParts{}, p.current
-	p.ends += limiter.Instant(p.length)
 }

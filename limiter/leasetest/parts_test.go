@@ -291,7 +291,7 @@ func (h *partsHistory) play(f *partsFault) error {
 var partsFaults = []partsFault{
 	{name: "the refill is not reduced", granted: func(l *limiter.LeaseRequest, b *lendingBucket) {
 		b.current.shares -= l.GrantedShare
-		b.current.offset -= l.GrantedShare * (int64(b.at-b.ends) + b.length)
+		b.current.accrues -= l.GrantedShare * int64(b.lentUntil()-b.at)
 	}},
 	{name: "what was kept is returned too", ledger: func(b *lendingBucket, e *limiter.Return) { e.Spent = max(0, e.Spent-1) }},
 	{name: "a part accrues from the sending instant", part: func(p *nodePart, sent limiter.Instant) { p.arrived = sent }},
@@ -299,7 +299,7 @@ var partsFaults = []partsFault{
 	{name: "a part accrues by a clock that is too fast", part: func(p *nodePart, _ limiter.Instant) { p.clock += 1e-3 }},
 	{name: "events at once are not held", granted: func(l *limiter.LeaseRequest, b *lendingBucket) { b.current.events -= l.Granted }},
 	{name: "what accrues is not held", granted: func(l *limiter.LeaseRequest, b *lendingBucket) {
-		b.current.offset += l.GrantedShare * b.length
+		b.current.accrues -= l.GrantedShare * int64(b.lentUntil()-b.at)
 	}},
 	{name: "a part of a lower limit is returned as one of the raised limit", trusting: true},
 	{name: "the events at once are not debited", granted: func(l *limiter.LeaseRequest, b *lendingBucket) {

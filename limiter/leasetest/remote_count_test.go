@@ -84,9 +84,9 @@ func (s *leaseSlots) exported() limiter.LeaseSlots {
 }
 
 func (p *parts) exported() limiter.Parts {
-	return limiter.Parts{Ends: p.ends, Length: p.length, Current: p.current.exported(), Previous: p.previous.exported()}
+	return limiter.Parts{Ends: p.ends, Next: p.lengthOf(p.long.next), Current: p.current.exported(), Previous: p.previous.exported()}
 }
 
 func (s *slotParts) exported() limiter.SlotParts {
-	return limiter.SlotParts{Shares: s.shares, Offset: s.offset, Events: s.events}
+	return limiter.SlotParts{Shares: s.shares, Accrues: s.accrues, Events: s.events}
 }

@@ -97,9 +97,9 @@ func (c *countedLending) lend(l *limiter.LeaseRequest) {
 	c.debited += l.Granted
 }
 
-func (c *countedLending) takeBack(r *limiter.Rule, e limiter.Return) {
+func (c *countedLending) takeBack(r *limiter.Rule, e limiter.Return, spends limiter.Spends) {
 	before := c.held()
-	c.lendingCount.takeBack(r, e)
+	c.lendingCount.takeBack(r, e, spends)
 	c.accepted += before - c.held()
 }
 
@@ -113,9 +113,7 @@ func (c *countedLending) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	}
 }
 
-func (c *countedLending) holds(r *limiter.Rule) int64 {
-	return c.lendingCount.(*lendingBucket).holds(r)
-}
+func (c *countedLending) bucket() *lendingBucket { return bucketOf(c.lendingCount) }
 
 func (c *countedLending) turn(r *limiter.Rule, cost int64) (limiter.Instant, bool) {
 	if p, ok := c.lendingCount.(promising); ok {

@@ -35,18 +35,18 @@ func (s *Store) lendCall(requests []limiter.LeaseRequest) *redisconn.Call {
 }
 
 // maxLeaseArgs is the most bytes that appendLeaseArgs appends.
-const maxLeaseArgs = 16 + 19 + 55
+const maxLeaseArgs = 16 + 19 + 55 + 7 + 2*limiter.OverflowWindows
 
 // appendLeaseArgs appends the fields of a lease request besides its need: see lease_request.lua.
 func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
-	want := l.Want
+	want, slot := l.Want, l.Rule.LeaseSlot()
 	if !l.Rule.Leases() {
-		want = 0
+		want, slot = 0, 0
 	}
 	b = appendNumber(b, 3, l.More)
 	b = appendNumber(b, 2, l.Divisor())
 	b = appendNumber(b, 5, want)
-	b = appendNumber(b, 4, l.Rule.LeaseSlot())
+	b = appendNumber(b, 4, slot)
 	b = appendNumber(b, 2, l.Share)
 	changes := l.ChangesCount()
 	if l.Seen.N <= 0 && !changes {
@@ -62,5 +62,13 @@ func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
 		b = appendNumber(b, 5, r.Spent)
 		b = appendNumber(b, 2, r.Share)
 	}
-	return appendNumber(appendEvents(b, l.Cancel), 5, l.Lacked)
+	b = appendNumber(appendEvents(b, l.Cancel), 5, l.Lacked)
+	if l.Spends == (limiter.Spends{}) {
+		return b
+	}
+	b = appendNumber(b, 7, l.Spends.Newest)
+	for _, n := range l.Spends.Events {
+		b = appendNumber(b, 2, int64(n))
+	}
+	return b
 }

@@ -335,7 +335,9 @@ func (h *leaseHistory) take(t *testing.T) error {
 func (h *leaseHistory) takeOf(t *testing.T, key string, takes []limiter.Take) error {
 	var requests []limiter.LeaseRequest
 	for _, k := range takes {
-		requests = append(requests, limiter.LeaseRequest{Rule: k.Rule, Need: k.Cost})
+		strict := *k.Rule // a take recalls no parts
+		strict.Strict = true
+		requests = append(requests, limiter.LeaseRequest{Rule: again(t, &strict), Need: k.Cost})
 	}
 	s := h.nodes[0]
 	if err := s.Take(t.Context(), h.now, takes); err != nil {

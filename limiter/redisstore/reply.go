@@ -66,7 +66,7 @@ func readGrants(c *redisconn.Call, requests []limiter.LeaseRequest) (foreign int
 		at := limiter.Instant(r.next())
 		l.Served, l.Granted, l.GrantedShare, l.Incarnation = r.next(), r.next(), 0, c.Incarnation
 		if l.Rule.Algorithm.Kind == limiter.TokenBucket {
-			l.GrantedShare = r.next()
+			l.GrantedShare, l.Ample, l.RecalledAt = r.next(), r.next() == 1, limiter.Instant(r.next())
 		}
 		r.count(l.Rule, at).FillAnswer(l)
 	}
@@ -162,9 +162,9 @@ func (r *reader) leaseSlots() (s limiter.LeaseSlots) {
 // parts returns the open parts of a bucket, from the reply of bucket_parts.lua.
 func (r *reader) parts() (p limiter.Parts) {
 	if v := r.packed(35); v != "" {
-		p.Ends, p.Length = limiter.Instant(number(v[:7])), number(v[7:11])
-		p.Current = limiter.SlotParts{Shares: number(v[11:13]), Offset: number(v[13:18]), Events: number(v[18:23])}
-		p.Previous = limiter.SlotParts{Shares: number(v[23:25]), Offset: number(v[25:30]), Events: number(v[30:])}
+		p.Ends, p.Next = limiter.Instant(number(v[:7])), number(v[7:11])
+		p.Current = limiter.SlotParts{Shares: number(v[11:13]), Accrues: number(v[13:18]), Events: number(v[18:23])}
+		p.Previous = limiter.SlotParts{Shares: number(v[23:25]), Accrues: number(v[25:30]), Events: number(v[30:])}
 	}
 	return p
 }

@@ -157,6 +157,7 @@ do
     local n = more_1
     counts_1[1] = counts_1[1] + n
   end
+  
   want_1 = allowed and math.max(0, math.min(want_1,
     math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
   if allowed or not enough then

@@ -241,6 +241,7 @@ if newest_1 == at_1 and used_1 > 0 then redis.call('ZREM', KEYS[2], struct.pack(
 upto_1, used_1, newest_1 = (upto_1 + n) % 2 ^ 50, used_1 + n, at_1
 redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   end
+  
   want_1 = allowed and math.max(0, math.min(want_1,
     math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
   if allowed or not enough then

@@ -41,8 +41,9 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
-local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
-local NEAR, COARSE = 8192, 256
+local SHARES, MAX_WAIT, IS_LONG, NEAR = 4096, 2000000, 268435456, 8192
+local function longOf(length) return math.min(9 * length, 120000000) end
+local function has(n, bit) return n % (2 * bit) >= bit end
 local function keptOf(numerator, q)
   local product = numerator * 2 ^ 44
   return math.floor((product - math.fmod(product, q)) / q + 0.5)
@@ -57,17 +58,36 @@ local function given(us, p, q)
   local events, numerator = muldiv(p, rest, q)
   return (us - rest) / q * p + events, numerator
 end
-local function held(parts, passed, p, q)
-  local current, previous = parts.current, parts.previous
-  local us = current.shares * passed - current.offset + previous.shares * (passed + parts.length) - previous.offset
+local function held(parts, at, p, q)
+  local current, previous, ends = parts.current, parts.previous, parts.ends
+  local us = current.accrues - current.shares * (ends + parts.next - at) + previous.accrues - previous.shares * (ends - at)
   local events, numerator = given(math.ceil(us / SHARES), p, q)
   return current.events + previous.events + events, numerator
+end
+local function holds(parts, at, p, q)
+  if not parts then return 0 end
+  local events, numerator = held(parts, at, p, q)
+  return numerator > 0 and events + 1 or events
+end
+local function isHalfFull(missing, parts, at, p, q, capacity) return 2 * (missing - holds(parts, at, p, q)) <= capacity end
+local function most(parts, p, q)
+  local events, numerator = given(math.ceil((parts.current.accrues + parts.previous.accrues) / SHARES), p, q)
+  return parts.current.events + parts.previous.events + events + (numerator > 0 and 1 or 0)
+end
+local function largePart(lease, left, held, room)
+  local divisor, want = struct.unpack('>I2I5', lease, 4)
+  local fair = math.floor(16 * (left + held) / (5 * divisor))
+  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left))
+end
+local function newParts(at, short, length)
+  return {ends = at - at % length + length, length = short, next = length, now = length, before = length,
+    current = {shares = 0, accrues = 0, events = 0}, previous = {shares = 0, accrues = 0, events = 0}}
 end
 local function accruesIn(us, at, fraction, parts, p, q)
   local elapsed = us
   if parts then
     local now = math.min(us, parts.ends - at)
-    local later = math.min(us - now, parts.length)
+    local later = math.min(us - now, parts.next)
     elapsed = math.floor(now * (SHARES - sharesOf(parts)) / SHARES)
       + math.floor(later * (SHARES - parts.current.shares) / SHARES) + us - now - later
   end
@@ -76,12 +96,40 @@ local function accruesIn(us, at, fraction, parts, p, q)
 end
 local function promises(wait, at, cost, missing, fraction, parts, p, q, capacity)
   if wait == 0 or cost > capacity then return false end
-  if parts then
-    local us = 2 * parts.length * sharesOf(parts) - parts.current.offset - parts.previous.offset
-    local most, ahead = given(math.ceil(us / SHARES), p, q)
-    if parts.current.events + parts.previous.events + most + (ahead > 0 and 1 or 0) + cost > capacity then return false end
-  end
+  if parts and most(parts, p, q) + cost > capacity then return false end
   return missing + cost - capacity <= math.min(accruesIn(wait, at, fraction, parts, p, q), MOST - capacity)
+end
+local WINDOWS, UNITS = 12, 255
+local function unitOf(parts) return math.floor(longOf(parts.length) / (24 * UNITS)) end
+local function moveOverflow(parts, at)
+  local old, moved = parts.overflow, {newest = math.floor(at / (UNITS * unitOf(parts)))}
+  for i = 1, WINDOWS do moved[i] = old and old[i - moved.newest + old.newest] or 0 end
+  parts.overflow = moved
+end
+local function addOverflow(parts, from, to)
+  moveOverflow(parts, to)
+  local unit, windows = unitOf(parts), parts.overflow
+  for i = 1, WINDOWS do
+    local begins = (windows.newest - i + 1) * UNITS * unit
+    local us = math.min(to, begins + UNITS * unit) - math.max(from, begins)
+    if us > 0 then windows[i] = math.min(UNITS, windows[i] + math.floor(us / unit)) end
+  end
+end
+local function payFor(parts, spends, most, p, q)
+  local windows, unit, us = parts.overflow, unitOf(parts), 0
+  local newest = struct.unpack('>I7', spends, 91)
+  for i = WINDOWS, 1, -1 do
+    local n = math.min(struct.unpack('>I2', spends, 96 + 2 * i), most)
+    most = most - n
+    local units = math.floor(given(n, q, p) / unit)
+    for k = WINDOWS, 1, -1 do
+      if windows.newest - k > newest - i then
+        local paid = math.min(units, windows[k])
+        windows[k], units, us = windows[k] - paid, units - paid, us + paid * unit
+      end
+    end
+  end
+  return us
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
@@ -100,42 +148,63 @@ if not q_1 then
   q_1, most_1 = tonumber(q), tonumber(most)
 end
 local missing_1, fraction_1, aside_1, charged_1 = 0, 0, 0, false
-local parts_1, share_1, scarce_1 = nil, 0, 0
+local parts_1, scarce_1, recalled_1 = nil, 0, 0
 do
   local length = stored[2] and #stored[2] or 0
-  local size = length >= 63 and 63 or length >= 55 and 55 or length >= 28 and 28 or 20
-  if length >= size and length <= math.min(size + 2, 64) then
+  local flags = length > 20 and string.byte(stored[2], 21) or 0
+  local size = 20 + (flags > 0 and 1 or 0) + (has(flags, 1) and 18 or 0) + (has(flags, 2) and 14 or 0)
+    + (has(flags, 4) and WINDOWS or 0) + (has(flags, 8) and 8 or 0) + (has(flags, 16) and 2 or 0) + (has(flags, 32) and 4 or 0)
+  if length == size and flags < 64 and (has(flags, 1) or not has(flags, 2) and not has(flags, 4)) then
     local seconds, mixed, low
     seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
     local high = mixed % 4096
     written_1 = seconds * 1000000 + (mixed - high) / 4096
     if high + low > 0 then fraction_1 = numeratorOf(high * 4294967296 + low, q_1) end
-    if length > size then
-      local coarse = length == size + 1
-      local noted, unit = struct.unpack(coarse and '>I1' or '>I2', stored[2], size + 1), coarse and COARSE or 1
-      if noted > 0 then scarce_1 = (math.floor(written_1 / (unit * NEAR)) + 2 - noted) * unit end
+    local at = 22
+    if has(flags, 1) then
+      parts_1 = newParts(0, 1, 1)
+do
+  local ends, length, a, b = nil, nil, parts_1.current, parts_1.previous
+  ends, length, a.events, b.events = struct.unpack('>I4I4I5I5', stored[2], at)
+  parts_1.ends, parts_1.length = written_1 + ends, length % IS_LONG
+  local long = longOf(parts_1.length)
+  parts_1.next = has(length, IS_LONG) and long or parts_1.length
+  parts_1.now = has(length, 2 * IS_LONG) and long or parts_1.length
+  parts_1.before = has(length, 4 * IS_LONG) and long or parts_1.length
+  at = at + 18
+  if has(flags, 2) then
+    a.shares, a.accrues, b.shares, b.accrues = struct.unpack('>I2I5I2I5', stored[2], at)
+    at = at + 14
+  end
+  if parts_1.length > 60000000 or unitOf(parts_1) < 1 or ends > parts_1.now or sharesOf(parts_1) > SHARES then
+    written_1 = 0
+  elseif has(flags, 4) then
+    parts_1.overflow = {newest = math.floor(written_1 / (UNITS * unitOf(parts_1))), string.byte(stored[2], at, at + WINDOWS - 1)}
+    at = at + WINDOWS
+  end
+end
     end
-    if size == 28 or size == 63 then
+    if has(flags, 8) then
       local under
-      aside_1, under = struct.unpack('>I5I3', stored[2], size - 7)
+      aside_1, under = struct.unpack('>I5I3', stored[2], at)
       charged_1 = under >= 8388608
       if under % 8388608 ~= capacity_1 % 8388608 then
         missing_1, aside_1, charged_1 = math.min(missing_1 + aside_1, MOST), 0, false
       end
+      at = at + 8
     end
-    if size >= 55 then
-      local a, b, ends, length = {}, {}, nil, nil
-ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
-  struct.unpack('>I7I4I2I5I5I2I5I5', stored[2], 21)
-parts_1 = {ends = ends, length = length, current = a, previous = b}
-if length > SLOT or length == 0 or ends > written_1 + length or sharesOf(parts_1) > SHARES then written_1 = 0 end
+    if has(flags, 16) then
+      local noted = struct.unpack('>I2', stored[2], at)
+      if noted > 0 then scarce_1 = math.floor(written_1 / NEAR) + 2 - noted end
+      at = at + 2
     end
+    if has(flags, 32) then recalled_1 = written_1 - struct.unpack('>I4', stored[2], at) end
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   missing_1, fraction_1, aside_1, charged_1, scarce_1 = 0, 0, 0, false, 0
-parts_1 = nil
+parts_1, recalled_1 = nil, 0
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
@@ -158,7 +227,8 @@ do
   local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
-    if parts_1 then parts_1.ends = parts_1.ends + now - from end
+    recalled_1 = 0
+    if parts_1 then parts_1.ends, parts_1.overflow = parts_1.ends + now - from, nil end
     at_1, from, changed_1 = now, now, true
   end
   repeat
@@ -167,6 +237,7 @@ do
     do
   local elapsed = till - from
   if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
+  local lacks, ahead = missing_1, fraction_1
   if missing_1 + aside_1 > 0 then
     local events
     do
@@ -175,6 +246,7 @@ do
   fraction_1 = fraction_1 + numerator
   if fraction_1 >= q_1 then events, fraction_1 = events + 1, fraction_1 - q_1 end
 end
+    lacks, ahead = missing_1 - math.min(events, 2 * MOST), fraction_1
     missing_1 = missing_1 - events
     if missing_1 <= 0 then
       aside_1 = math.max(0, aside_1 + missing_1)
@@ -182,7 +254,7 @@ end
     end
   end
   if parts_1 then
-  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
+  local least, ahead = held(parts_1, till, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -192,23 +264,38 @@ end
     missing_1, fraction_1 = least, ahead
   end
 end
+  if parts_1 and sharesOf(parts_1) == 0 and aside_1 == 0 and not charged_1 then
+  local lost = missing_1 - lacks
+  if ahead < fraction_1 then lost = lost - 1 end
+  if lost > 0 then
+    addOverflow(parts_1, math.max(from, till - given(math.min(lost, 2 * MOST), q_1, p_1)), till)
+  elseif parts_1.overflow then
+    moveOverflow(parts_1, till)
+  end
+end
 end
     if missing_1 == 0 then
   scarce_1 = 0
 elseif scarce_1 ~= 0 then
-  local least, ahead = 0, 0
-  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
-  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+  if missing_1 - holds(parts_1, till, p_1, q_1) <= math.floor(capacity_1 / 16) then
     scarce_1 = math.floor(till / NEAR) + 1
   end
 end
     from = till
     if ended then
-      parts_1.previous, parts_1.current = parts_1.current, {shares = 0, offset = 0, events = 0}
-parts_1.ends = parts_1.ends + parts_1.length
+      parts_1.previous, parts_1.current = parts_1.current, {shares = 0, accrues = 0, events = 0}
+parts_1.ends = parts_1.ends + parts_1.next
+parts_1.now, parts_1.before, parts_1.next = parts_1.next, parts_1.now, parts_1.length
+if recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, till, p_1, q_1, capacity_1) then
+  parts_1.next = longOf(parts_1.length)
+end
 if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
   until not ended
+end
+if recalled_1 > 0 and at_1 - recalled_1 >= math.max(500000, math.min(60000000, math.floor(math.ceil(capacity_1 * q_1 / p_1) / 4)))
+    and isHalfFull(missing_1, parts_1, at_1, p_1, q_1, capacity_1) then
+  recalled_1 = 0
 end
 left_1 = capacity_1 - missing_1
     if lost then
@@ -225,16 +312,19 @@ if #ARGV[7 * 1 + 2] > 35 then
     for at = 36, 55, 19 do
       local n, taken, spent, share = struct.unpack('>I5I7I5I2', lease, at)
       if taken >= (created or 0) then
-        if parts_1 and not (most_1 and missing_1 > capacity_1) and taken < parts_1.ends and taken >= parts_1.ends - 2 * parts_1.length then
-  local slot, start = parts_1.current, parts_1.ends - parts_1.length
-  if taken < start then slot, start = parts_1.previous, start - parts_1.length end
-  local offset = share * (taken - start)
-  local latest = (slot.shares - share) * (at_1 - start)
-  if share <= slot.shares and n <= slot.events and offset <= slot.offset and slot.offset - offset <= latest then
-    slot.shares, slot.offset, slot.events = slot.shares - share, slot.offset - offset, slot.events - n
-    if slot.shares == 0 then slot.offset = 0 end
-    if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
+        if parts_1 and not (most_1 and missing_1 > capacity_1) and taken < parts_1.ends then
+  local slot, ends, begins = parts_1.current, parts_1.ends + parts_1.next, parts_1.ends - parts_1.now
+  if taken < begins then slot, ends, begins = parts_1.previous, parts_1.ends, begins - parts_1.before end
+  local shares, accrues = slot.shares - share, slot.accrues - share * (ends - taken)
+  if taken >= begins and shares >= 0 and n <= slot.events
+      and accrues >= shares * (ends - at_1) and accrues <= shares * (ends - begins) then
     local elapsed, before, events = math.floor(share * (at_1 - taken) / SHARES), fraction_1, nil
+    if share == 0 and at == 55 and #lease > 90 and parts_1.overflow
+        and parts_1.length == struct.unpack('>I4', lease, 11) then
+      elapsed = payFor(parts_1, lease, spent, p_1, q_1)
+    end
+    slot.shares, slot.accrues, slot.events = shares, accrues, slot.events - n
+    if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     do
   local numerator
   events, numerator = given(elapsed, p_1, q_1)
@@ -250,7 +340,7 @@ end
   if missing_1 <= 0 then missing_1, fraction_1 = 0, 0 end
   local till = at_1
   if parts_1 then
-  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
+  local least, ahead = held(parts_1, till, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -263,9 +353,7 @@ end
   if missing_1 == 0 then
   scarce_1 = 0
 elseif scarce_1 ~= 0 then
-  local least, ahead = 0, 0
-  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
-  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+  if missing_1 - holds(parts_1, till, p_1, q_1) <= math.floor(capacity_1 / 16) then
     scarce_1 = math.floor(till / NEAR) + 1
   end
 end
@@ -306,7 +394,7 @@ end
   if missing_1 <= 0 then missing_1, fraction_1 = 0, 0 end
   local till = at_1
   if parts_1 then
-  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
+  local least, ahead = held(parts_1, till, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -319,9 +407,7 @@ end
   if missing_1 == 0 then
   scarce_1 = 0
 elseif scarce_1 ~= 0 then
-  local least, ahead = 0, 0
-  if parts_1 then least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1) end
-  if missing_1 - least - (ahead > 0 and 1 or 0) <= math.floor(capacity_1 / 16) then
+  if missing_1 - holds(parts_1, till, p_1, q_1) <= math.floor(capacity_1 / 16) then
     scarce_1 = math.floor(till / NEAR) + 1
   end
 end
@@ -343,34 +429,45 @@ do
     local n = more_1
     missing_1 = missing_1 + n
   end
+  do
+  local few = cost_1 > 0 and more_1 < cost_1 + (struct.unpack('>I3', ARGV[7 * 1 + 2])) and left_1 - more_1 < cost_1
+    or 10 * (left_1 - more_1) < capacity_1
+  if few and recalled_1 == 0 and parts_1 and aside_1 == 0 and not charged_1 and struct.unpack('>I4', ARGV[7 * 1 + 2], 11) > 0
+      and 8 * holds(parts_1, at_1, p_1, q_1) >= capacity_1 then
+    recalled_1, changed_1 = at_1, true
+    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', ARGV[3] .. KEYS[1])
+  end
+end
   want_1 = allowed and math.max(0, math.min(want_1,
     math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
   if allowed or not enough then
     do
   local length, share = struct.unpack('>I4I2', ARGV[7 * 1 + 2], 11)
   local t, room, granted = parts_1, 0, 0
-  if length > 0 and not t then
-    t = {ends = at_1 - at_1 % length + length, length = length,
-      current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
-  end
+  local ample = recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, at_1, p_1, q_1, capacity_1)
+  if length > 0 and not t then t = newParts(at_1, length, ample and longOf(length) or length) end
   if missing_1 <= capacity_1 and length > 0 and t.length == length and incarnation > 0 then
-    local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
-    local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
-    room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
+    room = (ample and capacity_1 - math.floor(capacity_1 / 5) or math.floor(capacity_1 / 2)) - most(t, p_1, q_1)
   end
   if room >= 2 then
-    local lasts, slot = t.ends + length - at_1, t.current
-    want_1 = math.min(want_1, room)
-    local whole = given(room - want_1, q_1, p_1)
-    local free, unshared = SHARES - sharesOf(t), math.floor(SHARES * given(1, q_1, p_1) / MAX_WAIT) + 1
-    share = math.max(0, math.min(share, math.floor(free / 2), free - unshared,
-      math.floor(math.min(whole, lasts) * SHARES / lasts)))
-    local n = given(math.floor(share * lasts / SHARES), p_1, q_1)
+    local lasts, slot, n = t.ends + t.next - at_1, t.current, 0
+    if ample then
+      share = 0
+      if allowed then want_1 = largePart(ARGV[7 * 1 + 2], capacity_1 - missing_1, holds(parts_1, at_1, p_1, q_1), room) end
+    else
+      want_1 = math.min(want_1, room)
+      local whole = given(room - want_1, q_1, p_1)
+      local free, unshared = SHARES - sharesOf(t), math.floor(SHARES * given(1, q_1, p_1) / MAX_WAIT) + 1
+      share = math.max(0, math.min(share, math.floor(free / 2), free - unshared,
+        math.floor(math.min(whole, lasts) * SHARES / lasts)))
+      n = given(math.floor(share * lasts / SHARES), p_1, q_1)
+    end
     if missing_1 >= capacity_1 and given(math.floor(share * MAX_WAIT / SHARES), p_1, q_1) < 1 then n = 0 end
     if want_1 + n >= 2 then
       slot.shares, slot.events = slot.shares + share, slot.events + want_1
-      slot.offset = slot.offset + share * (at_1 - t.ends + length)
-      missing_1, parts_1, share_1, granted = missing_1 + want_1, t, share, want_1
+      slot.accrues = slot.accrues + share * lasts
+      if share > 0 then t.overflow = nil end
+      missing_1, parts_1, t.lent, granted = missing_1 + want_1, t, share > 0 and share or nil, want_1
     end
   end
   want_1 = granted
@@ -378,29 +475,47 @@ end
   end
 end
 left_1 = capacity_1 - missing_1
-if changed_1 or want_1 + share_1 > 0 then
+if changed_1 or want_1 > 0 or parts_1 and parts_1.lent then
   local value, reset
   do
   local us = math.ceil(missing_1 * q_1 / p_1)
   if missing_1 > 0 and not tonumber(ARGV[7 * 1]) then us = math.max(us, tonumber(string.match(ARGV[7 * 1], ':(%d+)$'))) end
-  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + us
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.next or 0) + us
 end
 if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
   local fraction = fraction_1 > 0 and keptOf(fraction_1, q_1) or 0
   local low, us = fraction % 4294967296, at_1 % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
     us * 4096 + (fraction - low) / 4294967296, low, missing_1)
-  if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
-  parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
-  if aside_1 > 0 or charged_1 then
+  local base, flags, special = value, 0, aside_1 > 0 or charged_1
+  value = ''
+  if parts_1 then
+    flags = 1
+    value = value .. struct.pack('>I4I4I5I5', parts_1.ends - at_1, parts_1.length + (parts_1.next > parts_1.length and IS_LONG or 0)
+  + (parts_1.now > parts_1.length and 2 * IS_LONG or 0) + (parts_1.before > parts_1.length and 4 * IS_LONG or 0),
+  parts_1.current.events, parts_1.previous.events)
+if sharesOf(parts_1) > 0 then
+  flags = flags + 2
+  value = value .. struct.pack('>I2I5I2I5', parts_1.current.shares, parts_1.current.accrues,
+    parts_1.previous.shares, parts_1.previous.accrues)
+elseif parts_1.overflow and not special then
+  flags = flags + 4
+  value = value .. string.char(unpack(parts_1.overflow))
+end
+  end
+  if special then
+    flags = flags + 8
     value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608 + (charged_1 and 8388608 or 0))
   end
   if scarce_1 ~= 0 then
-    local coarse = #value == 63
-    local unit, most = coarse and COARSE or 1, coarse and 254 or 65534
-    local units = math.floor(at_1 / (unit * NEAR)) + 1 - math.ceil(scarce_1 / unit)
-    value = value .. struct.pack(coarse and '>I1' or '>I2', 1 + math.max(0, math.min(units, most)))
+    flags = flags + 16
+    value = value .. struct.pack('>I2', 1 + math.max(0, math.min(math.floor(at_1 / NEAR) + 1 - scarce_1, 65534)))
   end
+  if recalled_1 > 0 and not special then
+    flags = flags + 32
+    value = value .. struct.pack('>I4', math.min(at_1 - recalled_1, 4294967295))
+  end
+  value = flags > 0 and base .. string.char(flags) .. value or base
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -415,13 +530,13 @@ if cost_1 <= capacity_1 and left_1 < math.max(1, cost_1)
   local leave = math.max(1, cost_1) - left_1
   
 end
-if more_1 == 0 and not (want_1 + share_1 > 0) and left_1 < math.max(1, cost_1) then
+if more_1 == 0 and not (want_1 > 0 or parts_1 and parts_1.lent) and left_1 < math.max(1, cost_1) then
   do
   local reset
   do
   local us = math.ceil(missing_1 * q_1 / p_1)
   if missing_1 > 0 and not tonumber(ARGV[7 * 1]) then us = math.max(us, tonumber(string.match(ARGV[7 * 1], ':(%d+)$'))) end
-  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + us
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.next or 0) + us
 end
   last = math.max(last, reset)
   if stored[2] and stored[2] ~= '' and reset > at_1 and expiry(reset) > expires(stored[2]) then
@@ -441,7 +556,7 @@ end
 if not created and (added > 0 or stored[1]) then
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', now))
 end
-local reply = {at_1, more_1, want_1, share_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
-  parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) or 0}
+local reply = {at_1, more_1, want_1, parts_1 and parts_1.lent or 0, recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, at_1, p_1, q_1, capacity_1) and 1 or 0, recalled_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.next, parts_1.current.shares, parts_1.current.accrues,
+  parts_1.current.events, parts_1.previous.shares, parts_1.previous.accrues, parts_1.previous.events) or 0}
 if bad > 0 then reply[#reply + 1] = bad end
 return reply
