@@ -64,9 +64,12 @@ func TestValuesWithLeases(t *testing.T) {
 		}},
 		{limiter.Algorithm{}, []step{
 			{"served", 0, limiter.LeaseRequest{Need: 1}, 20, 0},
-			{"granted", 0, limiter.LeaseRequest{Want: 10}, 55, 0},
-			{"refilled, and still open", 2 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start}}, 57, 0},
-			{"over", 20 * time.Second, limiter.LeaseRequest{Need: 1}, 22, 0}, // with the units for which it is scarce
+			{"granted", 0, limiter.LeaseRequest{Want: 10}, 39, 0},
+			{"refilled, with overflow", 2 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start}}, 53, 0},
+			{"still open", 89 * time.Second, limiter.LeaseRequest{Need: 1}, 53, 0},
+			{"over", 200 * time.Second, limiter.LeaseRequest{Need: 1}, 20, 0},
+			{"half empty", 200 * time.Second, limiter.LeaseRequest{Need: 400}, 20, 0},
+			{"granted with a share", 200 * time.Second, limiter.LeaseRequest{Want: 10, Share: 100}, 53, 0},
 		}},
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, []step{
 			{"granted", 0, limiter.LeaseRequest{Want: 10}, 30, 0},
@@ -112,7 +115,7 @@ func TestLeasesExpire(t *testing.T) {
 		limiter.LeaseRequest
 		least, most time.Duration
 	}{
-		{limiter.Algorithm{}, limiter.LeaseRequest{Want: 10}, 10 * time.Second, 25 * time.Second},
+		{limiter.Algorithm{}, limiter.LeaseRequest{Want: 10}, 90 * time.Second, 205 * time.Second},
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, limiter.LeaseRequest{Want: 10}, 62 * time.Second, 79 * time.Second},
 	} {
 		s := New(connect(t, standalone(t)), fmt.Sprint("rl", test.Algorithm))

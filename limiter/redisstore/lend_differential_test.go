@@ -200,11 +200,12 @@ func (h *leaseHistory) lend(t *testing.T) error {
 	for i, got := range requests {
 		l, a := want[i], account{key, got.Rule.ID}
 		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.GrantedShare != l.GrantedShare ||
-			got.Expires != l.Expires || got.Incarnation != l.Incarnation || got.Unserved != l.Unserved || got.Held != l.Held {
-			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d and %d until %d, then %+v, %d held\nwant %+v, %d, %d and %d, %d, %+v, %d",
+			got.Expires != l.Expires || got.Incarnation != l.Incarnation || got.Unserved != l.Unserved || got.Held != l.Held ||
+			got.Ample != l.Ample || got.RecalledAt != l.RecalledAt {
+			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d and %d until %d, then %+v, %d held, ample %t, recalled at %d\nwant %+v, %d, %d and %d, %d, %+v, %d, %t, %d",
 				i+1, len(requests), got.Rule.Algorithm, got.Rule.Limit, sent,
-				got.Decision, got.Served, got.Granted, got.GrantedShare, got.Expires, got.Unserved, got.Held,
-				l.Decision, l.Served, l.Granted, l.GrantedShare, l.Expires, l.Unserved, l.Held)
+				got.Decision, got.Served, got.Granted, got.GrantedShare, got.Expires, got.Unserved, got.Held, got.Ample, got.RecalledAt,
+				l.Decision, l.Served, l.Granted, l.GrantedShare, l.Expires, l.Unserved, l.Held, l.Ample, l.RecalledAt)
 		}
 		written = written && got.Served+got.Granted+got.GrantedShare > 0
 		h.remember(a, got)
@@ -248,6 +249,9 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 			l.Returns[i] = h.giveBack(a)
 		}
 	}
+	if e := l.Returns[1]; e.N > 0 && e.Share == 0 && h.IntN(3) > 0 {
+		l.Spends = h.randomSpends(r, e)
+	}
 	if h.IntN(6) == 0 {
 		l.Cancel = h.takeBack(a)
 	}
@@ -261,6 +265,21 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 		l.Lacked, l.Incarnation = l.Cancel.N+h.Int64N(4), h.incarnation
 	}
 	return l
+}
+
+// randomSpends says of some of the spent events of a part when they were spent: since it was granted,
+// or about then.
+func (h *leaseHistory) randomSpends(r *limiter.Rule, e limiter.Return) (s limiter.Spends) {
+	if r.OverflowWindow() == 0 {
+		return s
+	}
+	s.Newest = max(0, int64(h.now)/r.OverflowWindow()+pick[int64](h.history, 0, 0, 0, -1, 1))
+	for i := range s.Events {
+		if h.IntN(2) == 0 {
+			s.Events[i] = uint16(h.Int64N(min(e.Spent, 65535) + 1))
+		}
+	}
+	return s
 }
 
 // mayHaveExpired reports whether Redis may have dropped the value of an account, which is a matter
@@ -280,7 +299,7 @@ func (h *leaseHistory) giveBack(a account) limiter.Return {
 			if h.IntN(4) == 0 {
 				r.N = h.Int64N(r.N + 1)
 			}
-			if r.Share > 0 {
+			if r.Share > 0 || h.IntN(2) == 0 {
 				r.Spent = pick(h.history, 0, r.N, h.Int64N(2*r.N+2))
 			}
 			h.granted = slices.Delete(h.granted, i, i+1)

@@ -100,14 +100,14 @@ func TestReadGrantsRejectsOtherReplies(t *testing.T) {
 		reply any
 		ok    bool
 	}{
-		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(0)}, true},
-		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts}, true},
-		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts, int64(2)}, true}, // with two foreign values
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(1), int64(0), int64(0)}, true},
+		{[]any{int64(5), int64(1), int64(1), int64(9), int64(0), int64(4), int64(1), int64(0), parts}, true},
+		{[]any{int64(5), int64(1), int64(1), int64(9), int64(0), int64(4), int64(1), int64(0), parts, int64(2)}, true}, // with two foreign values
 		{nil, false},
 		{[]any{}, false},
-		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0)}, false},
-		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), parts[1:]}, false},
-		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(1), int64(0)}, false},
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(1), int64(0), parts[1:]}, false},
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
 	} {
 		if _, err := readGrants(&redisconn.Call{Reply: test.reply}, requests); (err == nil) != test.ok {
 			t.Errorf("reading %v = %v, want no error: %v", test.reply, err, test.ok)
@@ -135,6 +135,12 @@ func TestLeaseArgs(t *testing.T) {
 				"\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x09" + "\x00\x08" +
 				"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" + "\x00\x00\x00\x00\x00" + "\x00\x00" +
 				"\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x05" + "\x00\x00\x00\x00\x07"},
+		{limiter.LeaseRequest{Incarnation: 5, Returns: [2]limiter.Return{{}, {Events: limiter.Events{At: 1, N: 2}, Spent: 9}},
+			Spends: limiter.Spends{Newest: 6, Events: [limiter.OverflowWindows]uint16{7, 258}}},
+			"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x98\x96\x80\x00\x00" +
+				strings.Repeat("\x00", 12) + "\x00\x00\x00\x00\x00\x00\x05" + strings.Repeat("\x00", 19) +
+				"\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x09" + "\x00\x00" +
+				strings.Repeat("\x00", 17) + "\x00\x00\x00\x00\x00\x00\x06" + "\x00\x07\x01\x02" + strings.Repeat("\x00", 20)},
 	} {
 		test.Rule = r
 		if got := string(s.appendLeaseArgs(nil, &test.LeaseRequest)); got != test.want {
