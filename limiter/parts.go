@@ -71,6 +71,9 @@ const clockDrift = 2500
 // ByStoreClock returns the least time that the store measures while a node measures us µs.
 func ByStoreClock(us int64) int64 { return us - us/clockDrift - 1 }
 
+// MostByStoreClock returns the most time that the store measures while a node measures us µs.
+func MostByStoreClock(us int64) int64 { return us + us/(clockDrift-1) + 1 }
+
 // PartAccrues returns how many events a part with a share of the refill has accrued in us µs by the
 // clock of its node.
 func (r *Rule) PartAccrues(share, us int64) int64 {

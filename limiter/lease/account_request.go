@@ -89,7 +89,7 @@ func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 // applyReply applies the reply l of the store to a request that was sent at sent. A denial is
 // remembered for jitter µs longer than the store said, so that not all nodes ask again at once. It
 // is not remembered if the limit has changed since the request. Nor is it if unreturned is set:
-// then this node has events to return that may admit the take.
+// then nodes have events to return that may admit the take.
 func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
 	d := &l.Decision
 	newWindow := a.seenAt == 0 ||
@@ -101,6 +101,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	}
 	a.noteScarcity(r, d.At)
 	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
+	a.ample = l.Ample
 	a.rebase(sent)
 	a.applyGrant(r, sent, now, l, d.At)
 	if newWindow || r.Strict || a.inOutage {
@@ -177,9 +178,12 @@ func (a account) rebase(base instant) {
 	base -= base % 1000
 	later := base.since(a.base)
 	for i := range a.expires {
-		a.expires[i] = uint16(max(0, int64(a.expires[i])-later/1000))
+		a.expires[i] = uint32(max(0, int64(a.expires[i])-later/1000))
 	}
 	a.arrivedAfter = uint32(max(0, int64(a.arrivedAfter)-later))
+	if a.windowEnds > 0 {
+		a.windowEnds = 1 // the next take works it out anew
+	}
 	a.shownAt -= float32(later)
 	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
 	a.debtAfter = uint32(max(0, int64(a.debtAfter)-later/1000))

@@ -81,7 +81,7 @@ func (a account) addLease(events int64, granted limiter.Instant, expires int64) 
 		newer = 1
 	}
 	a.remaining[newer], a.grantedAt[newer] = int32(leaseSize(events)), granted
-	a.expires[newer] = uint16(max(0, min(expires, math.MaxUint16)))
+	a.expires[newer] = uint32(max(0, min(expires, math.MaxUint32)))
 }
 
 // leaseSize returns events as the size of a lease, which is bounded. Nodes want far fewer events.

@@ -96,7 +96,9 @@ func (s *Store) keepLeasesLocked(t *target, a account, r *limiter.Rule, l *limit
 	}
 	t.zone.dropPassed(a, r, now)
 	if _, at := a.nextReturn(r, now); l.Granted+l.GrantedShare > 0 && at > 0 && !a.watched {
-		a.watched = a.hasPart()
+		if a.watched = a.hasPart(); a.watched {
+			at = min(at, now.plus(watchFor))
+		}
 		s.wheel.add(due{at, t.zone, t.key.Hash})
 	}
 }
