@@ -15,9 +15,8 @@ type leaseKind interface {
 	fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 
 	// refill has l want leases, and return all events but those that takes may spend until the
-	// reply. It is called after fill, if no take waits for l. idle means that no take comes any
-	// more: then a part is returned as a whole, and no other is wanted.
-	refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest)
+	// reply. It is called after fill, if no take waits for l.
+	refill(a account, r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest)
 
 	// add adds the lease that the reply l grants. The request was sent at sent. granted is the name
 	// of the lease in returns.

@@ -142,17 +142,13 @@ func (bucketParts) fill(a account, r *limiter.Rule, now instant, l *limiter.Leas
 	}
 }
 
-func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest) {
-	kept := int64(0)
-	if !idle {
-		unit := int64(1)
-		if !a.ample { // otherwise the size of the part does not tell
-			unit = int64(a.granted[1]) / eventsAtOnce(r)
-		}
-		l.Want, l.Share = a.wantPart(r, now, unit, l.Nodes)
-		kept = a.keepOfPart(r, now, roundTrip)
+func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest) {
+	unit := int64(1)
+	if !a.ample { // otherwise the size of the part does not tell
+		unit = int64(a.granted[1]) / eventsAtOnce(r)
 	}
-	a.returnPart(l, kept)
+	l.Want, l.Share = a.wantPart(r, now, unit, l.Nodes)
+	a.returnPart(l, a.keepOfPart(r, now, roundTrip))
 }
 
 func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant) {

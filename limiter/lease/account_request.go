@@ -35,12 +35,19 @@ func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l 
 // It returns the events of the leases, except those that takes may spend until the reply. So a key
 // in steady use costs the store one request per lease.
 func (a account) requestRefill(r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest) {
-	idle := a.hasPart() && a.partIsIdle(r, now)
-	a.request(r, now, 0, 0, l)
-	kindOf(r).refill(a, r, now, roundTrip, idle, l)
-	if !idle {
-		a.wantBusy(r, now, l)
+	if a.hasPart() && a.partIsIdle(r, now) {
+		a.requestReturn(r, now, l)
+		return
 	}
+	a.request(r, now, 0, 0, l)
+	kindOf(r).refill(a, r, now, roundTrip, l)
+	a.wantBusy(r, now, l)
+}
+
+// requestReturn fills in l, a request that returns the parts of a bucket and wants nothing.
+func (a account) requestReturn(r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
+	a.request(r, now, 0, 0, l)
+	a.returnPart(l, 0)
 }
 
 // hasNews reports whether the lender should hear of expired leases or of debt. It reports false

@@ -43,7 +43,7 @@ func (windowLeases) fill(a account, r *limiter.Rule, now instant, l *limiter.Lea
 	}
 }
 
-func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, _ bool, l *limiter.LeaseRequest) {
+func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, l *limiter.LeaseRequest) {
 	if l.Want = a.want(r, now); l.Want == 0 {
 		return
 	}

@@ -79,7 +79,11 @@ func (s *Store) attend(d due, now instant) {
 			renew, most = true, maxRefills
 		}
 		if renew = renew && d.zone.leases(); news || renew {
-			c, full := s.beginLocked(&l, a, r, now, most, renew)
+			p := toTell
+			if renew {
+				p = toRefill
+			}
+			c, full := s.beginLocked(&l, a, r, now, most, p)
 			if c != nil {
 				calls = append(calls, c)
 			}
