@@ -24,8 +24,8 @@ func withAmple(r *limiter.Rule, events, used int64, rate float64) account {
 	return a
 }
 
-// TestWantOfAmple wants of an ample bucket what takes spend in a minute, or the events of eight takes
-// if that is more. It wants no share. It does not matter how much other nodes hold.
+// TestWantOfAmple wants of an ample bucket what takes spend in a minute, or the events of eight
+// takes if that is more. It wants no share. It does not matter how much other nodes hold.
 func TestWantOfAmple(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
@@ -65,8 +65,8 @@ func TestWantOfAmple(t *testing.T) {
 	}
 }
 
-// TestAmplePartIsLow refills a part of an ample bucket when it has only what takes spend in two round
-// trips, or has lasted for 7/8 of its time.
+// TestAmplePartIsLow refills a part of an ample bucket when it has only what takes spend in two
+// round trips, or has lasted for 7/8 of its time.
 func TestAmplePartIsLow(t *testing.T) {
 	r := bucketRule(t)
 	const due = 209_908 * ms // of 239.904 s from the sending, less 2 ms
@@ -98,8 +98,8 @@ func TestAmplePartIsLow(t *testing.T) {
 	}
 }
 
-// TestAmplePartLasts spends a part of an ample bucket for four minutes. It is looked after when it is
-// due, is renewed if it is in use, and ends by itself if not.
+// TestAmplePartLasts spends a part of an ample bucket for four minutes. It is looked after when it
+// is due, is renewed if it is in use, and ends by itself if not.
 func TestAmplePartLasts(t *testing.T) {
 	r := bucketRule(t)
 	for _, rate := range []float64{99.5, 0} {

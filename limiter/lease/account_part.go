@@ -14,8 +14,9 @@ type bucketParts struct{}
 var _ leaseKind = bucketParts{}
 
 const (
-	// Of an ample bucket, a node wants the events that takes will probably spend in ampleFor µs, and no
-	// share: such a part lasts for long, and the store recalls it if takes elsewhere need its events.
+	// Of an ample bucket, a node wants the events that takes will probably spend in ampleFor µs,
+	// and no share: such a part lasts for long, and the store recalls it if takes elsewhere need
+	// its events.
 	ampleFor = 60_000_000
 
 	// The share of a part is partFactor times the demand, so that takes rarely spend the whole part
@@ -58,9 +59,9 @@ const (
 	// part has accrued is not known under the limit of its return: see returnPart.
 	otherLimit = 1 << 15
 
-	// If takes spend fewer than sparse events within a round trip, none of a part's events is kept for
-	// the time of a request. Then a part of an ample bucket is low once it is spent, and another part
-	// is never low.
+	// If takes spend fewer than sparse events within a round trip, none of a part's events is kept
+	// for the time of a request. Then a part of an ample bucket is low once it is spent, and
+	// another part is never low.
 	sparse = 0.05
 )
 
@@ -70,8 +71,8 @@ func (h *hot) demandRate(r *limiter.Rule) float64 {
 }
 
 // pressed reports whether more than a fifth of the bucket was used by the newest reply. Then takes
-// miss the events that leases lose, and nodes request smaller parts. An ample bucket is not pressed,
-// because parts hold most of what it lacks.
+// miss the events that leases lose, and nodes request smaller parts. An ample bucket is not
+// pressed, because parts hold most of what it lacks.
 func (h *hot) pressed(r *limiter.Rule) bool { return !h.ample && 5*h.used > r.Capacity() }
 
 // scarce reports whether less than a quarter of the bucket was left by the newest reply.
@@ -96,9 +97,9 @@ func eventsAtOnce(r *limiter.Rule) int64 {
 }
 
 // wantPart returns what to request of a bucket: a number of events at once, and a share of the
-// refill. unit is the cost of a take. A bucket that the account knows nothing of is taken for ample.
-// Of a bucket that is not ample, both are 0 in a small fleet while the bucket may be scarce because
-// of a burst.
+// refill. unit is the cost of a take. A bucket that the account knows nothing of is taken for
+// ample. Of a bucket that is not ample, both are 0 in a small fleet while the bucket may be scarce
+// because of a burst.
 func (a account) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (events, share int64) {
 	if a.ample || a.seenAt == 0 {
 		expected := min(math.Ceil(ampleFor*a.demandRate(r)), maxWant)
@@ -249,8 +250,8 @@ func (h *hot) partDueAt() instant {
 	return h.base.plus(arrived + (ends-arrived)*partDue/8)
 }
 
-// nextReturn has a part looked after when it is due, and when it ends. If the bucket is pressed and no
-// take comes, it has the part looked after as soon as the part is idle.
+// nextReturn has a part looked after when it is due, and when it ends. If the bucket is pressed and
+// no take comes, it has the part looked after as soon as the part is idle.
 func (bucketParts) nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant) {
 	if !a.holdsParts() {
 		return false, 0

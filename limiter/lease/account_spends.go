@@ -6,10 +6,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// While the newer lease is a part without a share, the account notes in which windows of the store's
-// time its events were spent: see limiter.Spends. What the bucket has refilled in vain since then
-// pays for these events when the part is returned. So an event is noted in the window in which it
-// was spent or in a later one, and never in an earlier one.
+// While the newer lease is a part without a share, the account notes in which windows of the
+// store's time its events were spent: see limiter.Spends. What the bucket has refilled in vain
+// since then pays for these events when the part is returned. So an event is noted in the window in
+// which it was spent or in a later one, and never in an earlier one.
 //
 // A take compares two numbers. Only when the window has ended, the events that were spent of the
 // part since noteSpends was called last are noted in that window. windowEnds is 0 if the part has a

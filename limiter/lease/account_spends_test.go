@@ -14,7 +14,7 @@ func returned(a account, r *limiter.Rule) *limiter.LeaseRequest {
 	return l
 }
 
-// spend spends events of a part at the instant at by the store's clock.
+// spendAt spends events of a part at the instant at by the store's clock.
 func spendAt(t *testing.T, a account, r *limiter.Rule, at, events int64) {
 	t.Helper()
 	if _, ok := a.spend(r, partSent+instant(at-partAt), events); !ok {
@@ -113,9 +113,9 @@ func TestSpendsOfOtherParts(t *testing.T) {
 	}
 }
 
-// TestSpendsAreNeverTooEarly takes and undoes takes at random, with a node whose clock may be slow. At
-// each window, no more events are noted up to it than were spent up to it. If nothing is undone, no
-// fewer are noted than were spent before it.
+// TestSpendsAreNeverTooEarly takes and undoes takes at random, with a node whose clock may be slow.
+// At each window, no more events are noted up to it than were spent up to it. If nothing is undone,
+// no fewer are noted than were spent before it.
 func TestSpendsAreNeverTooEarly(t *testing.T) {
 	r := bucketRule(t)
 	length := r.OverflowWindow()
@@ -172,8 +172,8 @@ func TestSpendsAreNeverTooEarly(t *testing.T) {
 	}
 }
 
-// TestUndoOfSpends undoes a take. Its events are taken off the window in which it was, then off older
-// ones, and then off newer ones.
+// TestUndoOfSpends undoes a take. Its events are taken off the window in which it was, then off
+// older ones, and then off newer ones.
 func TestUndoOfSpends(t *testing.T) {
 	r := bucketRule(t)
 	length := r.OverflowWindow()

@@ -52,8 +52,9 @@
 // waits for two calls at most. A take is late if a call is not answered within the timeout, counted
 // from the instant at which the call was written.
 //
-// There is one exception. If the lender denies takes and recalls the parts of the bucket, these takes
-// ask once more a millisecond later. Their account goes on to have a request under way meanwhile.
+// There is one exception. If the lender denies takes and recalls the parts of the bucket, these
+// takes ask once more a millisecond later. Their account goes on to have a request under way
+// meanwhile.
 //
 // If another zone denies a request, its take puts the spent events back into their lease. If the
 // account does not hold that lease any more, the lender gets the events: those of a window are
@@ -89,10 +90,10 @@
 // and says how many of its events were spent. A request in the background keeps the events that
 // takes will probably spend until the reply. A part is renewed shortly before it ends. It is
 // returned if no take comes for it and the bucket is short of events, or if the lender recalls it.
-// Of an ample bucket, a node gets a large part without a share, which lasts for long. Events that are not returned
-// before the part ends are lost. If the limit of the key changes, the part is returned at once. If
-// another incarnation of the lender replies, the part is dropped. If the count is reset, the part
-// stays.
+// Of an ample bucket, a node gets a large part without a share, which lasts for long. Events that
+// are not returned before the part ends are lost. If the limit of the key changes, the part is
+// returned at once. If another incarnation of the lender replies, the part is dropped. If the count
+// is reset, the part stays.
 //
 // # Nothing is spent twice
 //

@@ -132,8 +132,8 @@ const (
 	// limiter.Rule.LeaseMargin, which is shorter than a tick only for the shortest leases.
 	tick = 10_000
 
-	// wheelSize is how many ticks the wheel looks ahead. That is longer than a lease of a window lasts.
-	// A part may last longer, and is looked after once in watchFor µs.
+	// wheelSize is how many ticks the wheel looks ahead. That is longer than a lease of a window
+	// lasts. A part may last longer, and is looked after once in watchFor µs.
 	wheelSize, watchFor = 1024, 10_000_000
 )
 

@@ -7,25 +7,24 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A lender that runs short of events recalls the parts of a bucket: it tells all nodes to return what
-// they hold. The takes that it has denied meanwhile ask once more, after askAgainAfter. By then the
-// parts are back.
+// A lender that runs short of events recalls the parts of a bucket: it tells all nodes to return
+// what they hold. The takes that it has denied meanwhile ask once more, after askAgainAfter. By
+// then the parts are back.
 
-// askAgainAfter is how long takes wait before they ask again. With the round trip, it is less than
-// limiter.LeaseRequest.AsksAgain allows.
+// askAgainAfter is how long takes wait before they ask again.
 const askAgainAfter = time.Millisecond
 
-// Recall returns in the background what this node holds of the bucket of key under the rule with this
-// ID, because the lender recalls it. If a request of the account is under way, Recall does nothing:
-// its reply says whether the bucket is ample.
+// Recall returns in the background what this node holds of the bucket of key under the rule with
+// this ID, because the lender recalls it. If a request of the account is under way, Recall does
+// nothing: its reply says whether the bucket is ample.
 func (s *Store) Recall(key []byte, rule uint32) {
 	for _, z := range s.openZones() {
 		s.send(z.recall(key, rule))
 	}
 }
 
-// recall returns the call that returns what the zone holds of a bucket, or nil if it holds nothing, if
-// a request is under way, or if the background is full.
+// recall returns the call that returns what the zone holds of a bucket, or nil if it holds nothing,
+// if a request is under way, or if the background is full.
 func (z *Accounts) recall(key []byte, rule uint32) (c *call) {
 	var l location
 	l.locate(z, rule, key)
@@ -46,8 +45,8 @@ func asksAgain(sent []*waiter, l *limiter.LeaseRequest) bool {
 	return l.AsksAgain() && slices.ContainsFunc(sent, waits) && !slices.ContainsFunc(sent, hasAsked)
 }
 
-// askAgain sends a request for the takes of t that the lender has denied, and for those that have come
-// since.
+// askAgain sends a request for the takes of t that the lender has denied, and for those that have
+// come since.
 func (s *Store) askAgain(t *target) {
 	now := s.now()
 	t.shard.Lock()

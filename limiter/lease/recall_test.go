@@ -61,8 +61,8 @@ func TestRecall(t *testing.T) {
 	})
 }
 
-// TestRecallDoesNothing recalls a part while a request is under way, while the background is full, and
-// when the zone is closed.
+// TestRecallDoesNothing recalls a part while a request is under way, while the background is full,
+// and when the zone is closed.
 func TestRecallDoesNothing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.hourly()
@@ -107,8 +107,8 @@ func (n node) givesBack(r *limiter.Rule, d time.Duration, events int64) {
 }
 
 // TestTakesAskAgain denies takes while the lender recalls parts. They ask once more, a millisecond
-// after the reply. Takes that come meanwhile are decided by the second reply too. If it denies them,
-// the denial is remembered.
+// after the reply. Takes that come meanwhile are decided by the second reply too. If it denies
+// them, the denial is remembered.
 func TestTakesAskAgain(t *testing.T) {
 	const again = rtt + askAgainAfter + rtt // when the second reply comes
 	for _, test := range []struct {
@@ -167,8 +167,8 @@ func TestTakesAskAgain(t *testing.T) {
 	}
 }
 
-// TestNobodyAsksAgain has the only take give up before it asks again. No second request is sent, and
-// the account goes on to work.
+// TestNobodyAsksAgain has the only take give up before it asks again. No second request is sent,
+// and the account goes on to work.
 func TestNobodyAsksAgain(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.hourly()
@@ -210,8 +210,8 @@ func TestDenialOfSeveralIsFinal(t *testing.T) {
 	})
 }
 
-// TestCloseBeforeAskingAgain closes the store while a take waits to ask again. The take is decided, and
-// nothing stays leased.
+// TestCloseBeforeAskingAgain closes the store while a take waits to ask again. The take is decided,
+// and nothing stays leased.
 func TestCloseBeforeAskingAgain(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.hourly()

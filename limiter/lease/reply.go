@@ -42,9 +42,9 @@ func (s *Store) complete(c *call, err error) {
 }
 
 // reply deals with the reply l to a request of c, and answers its waiters. It returns the next call
-// of the account, for takes that still wait and for news that the lender is still to hear, or nil. If
-// again is true, the caller has askAgain called after a pause. Takes whose call has several requests do
-// not ask again, because the takes of the other requests would have to do so too.
+// of the account, for takes that still wait and for news that the lender is still to hear, or nil.
+// If again is true, the caller has askAgain called after a pause. Takes whose call has several
+// requests do not ask again, because the takes of the other requests would have to do so too.
 func (s *Store) reply(c *call, t *target, l *limiter.LeaseRequest, now instant, err error) (next *call, again bool) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
@@ -164,9 +164,9 @@ func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64
 // debt. serve returns as new debt the events of takes that were admitted late and that l does not
 // serve.
 //
-// A reply decides all waiters of its request, unless it serves MaxMore events, or denies takes that ask
-// again. Then the others wait for the next request. Last, the account decides as many waiters as it
-// can.
+// A reply decides all waiters of its request, unless it serves MaxMore events, or denies takes that
+// ask again. Then the others wait for the next request. Last, the account decides as many waiters
+// as it can.
 func (q *queue) serve(
 	sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant, again bool,
 ) (debt int64) {
