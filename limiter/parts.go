@@ -19,14 +19,14 @@ const (
 	// request.
 	MinPart = 2
 
-	// minShared is the smallest capacity of a bucket that has parts. Parts of a smaller bucket would
-	// leave too little to other nodes.
+	// minShared is the smallest capacity of a bucket that has parts. Parts of a smaller bucket
+	// would leave too little to other nodes.
 	minShared = 32
 
-	// A part lasts about 1/partsOfFill of the time in which its bucket fills. If the capacity is below
-	// smallBucket, it lasts 1/partsOfSmall of that time, because otherwise few takes would come for
-	// each part. The other constants bound the time, in µs. hourPart is the longest for windows of an
-	// hour or more.
+	// A part lasts about 1/partsOfFill of the time in which its bucket fills. If the capacity is
+	// below smallBucket, it lasts 1/partsOfSmall of that time, because otherwise few takes would
+	// come for each part. The other constants bound the time, in µs. hourPart is the longest for
+	// windows of an hour or more.
 	partsOfFill, partsOfSmall          = 4, 2
 	smallBucket                        = 256
 	minPartTime, maxPartTime, hourPart = 500_000, 20_000_000, 60_000_000
@@ -70,6 +70,9 @@ const clockDrift = 2500
 
 // ByStoreClock returns the least time that the store measures while a node measures us µs.
 func ByStoreClock(us int64) int64 { return us - us/clockDrift - 1 }
+
+// MostByStoreClock returns the most time that the store measures while a node measures us µs.
+func MostByStoreClock(us int64) int64 { return us + us/(clockDrift-1) + 1 }
 
 // PartAccrues returns how many events a part with a share of the refill has accrued in us µs by the
 // clock of its node.

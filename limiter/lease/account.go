@@ -21,13 +21,15 @@ type hot struct {
 	// spent some of those.
 	remaining [2]int32
 	granted   [2]uint32 // of parts only: the first value of remaining
-	expires   [2]uint16 // ms after base, when the lease must not be spent any more
+	expires   [2]uint32 // ms after base, when the lease must not be spent any more
 
 	// The newer lease of a bucket is a part of it, which accrues events.
-	share        uint16 // of the refill, in 1/limiter.Shares; and the bit otherLimit
-	requesting   bool   // a lease request is under way
-	watched      bool   // the wheel has an entry for the part of the account
 	arrivedAfter uint32 // µs after base, when the part arrived and began to accrue
+	windowEnds   uint32 // µs after base, when to call noteSpends; 0 if spends are not noted
+	share        uint16 // of the refill, in 1/limiter.Shares; and the bit otherLimit
+
+	requesting bool // a lease request is under way, or takes are about to ask again
+	watched    bool // the wheel has an entry for the part of the account
 
 	shownAt float32 // µs after base, when clients were told shown
 
@@ -49,8 +51,7 @@ type hot struct {
 
 	inOutage bool // since the newest reply, the local bucket has decided a take
 	denied   bool // the last denial was not cleared: it is repeated until rememberUntil
-
-	scarceFor uint16 // for how many ms all replies have said that the bucket is scarce
+	ample    bool // the newest reply says that the bucket is ample
 }
 
 // cold is the half about the store, and about takes that are denied or are decided in an outage.
@@ -73,6 +74,12 @@ type cold struct {
 	// The local bucket had local events at localAt: see takeInOutage. It is full if localAt is 0.
 	local   int64
 	localAt instant
+
+	// When events of a part without a share were spent: see account_spends.go.
+	spends      limiter.Spends
+	spendsNoted uint32 // how many of these events noteSpends has seen
+
+	scarceFor uint16 // for how many ms all replies have said that the bucket is scarce
 }
 
 // take decides a take of cost events from a lease or by the remembered denial, and sets d to the
@@ -105,7 +112,8 @@ func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() 
 // with each take would have a new bucket each time.
 func (h *hot) switchLimit(r *limiter.Rule) {
 	if h.limitID != 0 {
-		h.expires = [2]uint16{}
+		h.retire()
+		h.windowEnds = 0
 		if h.share > 0 {
 			h.share |= otherLimit
 		}

@@ -15,9 +15,8 @@ type leaseKind interface {
 	fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest)
 
 	// refill has l want leases, and return all events but those that takes may spend until the
-	// reply. It is called after fill, if no take waits for l. idle means that no take comes any
-	// more: then a part is returned as a whole, and no other is wanted.
-	refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest)
+	// reply. It is called after fill, if no take waits for l.
+	refill(a account, r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest)
 
 	// add adds the lease that the reply l grants. The request was sent at sent. granted is the name
 	// of the lease in returns.
@@ -75,18 +74,21 @@ func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 }
 
 // retire makes all leases expire now.
-func (h *hot) retire() { h.expires = [2]uint16{} }
+func (h *hot) retire() { h.expires = [2]uint32{} }
 
 // spend spends cost events of the leases, first those of the older one. It spends none and reports
 // false if the leases hold fewer than cost events. left is how many events may be spent after that.
-func (h *hot) spend(r *limiter.Rule, now instant, cost int64) (left int64, spent bool) {
-	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
+func (a account) spend(r *limiter.Rule, now instant, cost int64) (left int64, spent bool) {
+	if a.windowEnds > 0 && a.sinceBase(now) >= int64(a.windowEnds) {
+		a.noteSpends(r, now)
+	}
+	older, newer := a.usable(r, 0, now), a.usable(r, 1, now)
 	if older+newer < cost {
 		return older + newer, false
 	}
 	n := min(older, cost)
-	h.remaining[0] -= int32(n)
-	h.remaining[1] -= int32(cost - n)
+	a.remaining[0] -= int32(n)
+	a.remaining[1] -= int32(cost - n)
 	return older + newer - cost, true
 }
 
@@ -168,6 +170,9 @@ func (a account) takeBack(r *limiter.Rule, now instant, s spent, at limiter.Inst
 		case s.incarnation != uint64(a.incarnation) || e.At == 0:
 			lost += e.N
 		case held:
+			if lease == 1 && a.windowEnds > 0 {
+				a.unnoteSpends(r, s.at, e.N)
+			}
 			a.remaining[lease] = int32(min(int64(a.remaining[lease])+e.N, math.MaxInt32))
 			a.addShown(e.N)
 		case kindOf(r).returnedAsSpent():

@@ -80,7 +80,7 @@ func TestTakeBackHoldsTwoLeases(t *testing.T) {
 	a.take(r, now, 1, new(limiter.Decision))
 	a.incarnation = 1
 	a.rebase(now)
-	a.remaining, a.grantedAt, a.expires = [2]int32{2, 5}, [2]limiter.Instant{70, 80}, [2]uint16{1000, 2000}
+	a.remaining, a.grantedAt, a.expires = [2]int32{2, 5}, [2]limiter.Instant{70, 80}, [2]uint32{1000, 2000}
 	left := a.remaining
 	a.take(r, now, 3, new(limiter.Decision))
 	s := a.spentSince(left, 0)

@@ -14,6 +14,11 @@ type bucketParts struct{}
 var _ leaseKind = bucketParts{}
 
 const (
+	// Of an ample bucket, a node wants the events that takes will probably spend in ampleFor µs,
+	// and no share: such a part lasts for long, and the store recalls it if takes elsewhere need
+	// its events.
+	ampleFor = 60_000_000
+
 	// The share of a part is partFactor times the demand, so that takes rarely spend the whole part
 	// before it ends. If the bucket is pressed, the factor is 1.
 	partFactor = 1.5
@@ -54,8 +59,9 @@ const (
 	// part has accrued is not known under the limit of its return: see returnPart.
 	otherLimit = 1 << 15
 
-	// If takes spend fewer than sparse events within a round trip, a part is never low, and none of
-	// its events is kept for the time of a request.
+	// If takes spend fewer than sparse events within a round trip, none of a part's events is kept
+	// for the time of a request. Then a part of an ample bucket is low once it is spent, and
+	// another part is never low.
 	sparse = 0.05
 )
 
@@ -65,20 +71,21 @@ func (h *hot) demandRate(r *limiter.Rule) float64 {
 }
 
 // pressed reports whether more than a fifth of the bucket was used by the newest reply. Then takes
-// miss the events that leases lose, and nodes request smaller parts.
-func (h *hot) pressed(r *limiter.Rule) bool { return 5*h.used > r.Capacity() }
+// miss the events that leases lose, and nodes request smaller parts. An ample bucket is not
+// pressed, because parts hold most of what it lacks.
+func (h *hot) pressed(r *limiter.Rule) bool { return !h.ample && 5*h.used > r.Capacity() }
 
 // scarce reports whether less than a quarter of the bucket was left by the newest reply.
 func (h *hot) scarce(r *limiter.Rule) bool { return 4*(r.Capacity()-h.used) < r.Capacity() }
 
 // noteScarcity updates scarceFor before a reply of the instant at takes the place of the newest
 // reply.
-func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
-	if !h.scarce(r) {
-		h.scarceFor = 0
+func (a account) noteScarcity(r *limiter.Rule, at limiter.Instant) {
+	if !a.scarce(r) {
+		a.scarceFor = 0
 		return
 	}
-	h.scarceFor = uint16(min(int64(h.scarceFor)+max(0, int64(at-h.seenAt)/1000), math.MaxUint16))
+	a.scarceFor = uint16(min(int64(a.scarceFor)+max(0, int64(at-a.seenAt)/1000), math.MaxUint16))
 }
 
 // eventsAtOnce returns for how many takes the events that a part has at once suffice.
@@ -90,25 +97,33 @@ func eventsAtOnce(r *limiter.Rule) int64 {
 }
 
 // wantPart returns what to request of a bucket: a number of events at once, and a share of the
-// refill. unit is the cost of a take. In a small fleet, both are 0 while the bucket may be scarce
+// refill. unit is the cost of a take. A bucket that the account knows nothing of is taken for
+// ample. Of a bucket that is not ample, both are 0 in a small fleet while the bucket may be scarce
 // because of a burst.
-func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (events, share int64) {
-	if nodes <= fewNodes && h.scarce(r) && int64(h.scarceFor)*1000+h.sinceBase(now) < longBurst {
+func (a account) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (events, share int64) {
+	if a.ample || a.seenAt == 0 {
+		expected := min(math.Ceil(ampleFor*a.demandRate(r)), maxWant)
+		return max(partEvents*max(1, unit), int64(expected)), 0
+	}
+	if nodes <= fewNodes && a.scarce(r) && int64(a.scarceFor)*1000+a.sinceBase(now) < longBurst {
 		return 0, 0
 	}
 	factor, events := partFactor, eventsAtOnce(r)*max(1, unit)
-	if h.pressed(r) {
+	if a.pressed(r) {
 		factor = 1
 	} else {
 		events = max(events, r.Capacity()/partFraction)
 	}
 	refill, per := r.Rate()
-	s := math.Ceil(factor * h.demandRate(r) * float64(per) / float64(refill) * limiter.Shares)
+	s := math.Ceil(factor * a.demandRate(r) * float64(per) / float64(refill) * limiter.Shares)
 	return events, int64(min(s, limiter.Shares))
 }
 
 // hasPart reports whether there is a part that has not been returned.
 func (h *hot) hasPart() bool { return h.share > 0 || h.granted[1] > 0 }
+
+// holdsParts reports whether there is a part, or events are kept of one.
+func (h *hot) holdsParts() bool { return h.hasPart() || h.granted[0] > 0 }
 
 // accrued returns how many events the part has accrued, or 0 if it was granted under another limit.
 func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
@@ -128,13 +143,13 @@ func (bucketParts) fill(a account, r *limiter.Rule, now instant, l *limiter.Leas
 	}
 }
 
-func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest) {
-	kept := int64(0)
-	if !idle {
-		l.Want, l.Share = a.wantPart(r, now, int64(a.granted[1])/eventsAtOnce(r), l.Nodes)
-		kept = a.keepOfPart(r, now, roundTrip)
+func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest) {
+	unit := int64(1)
+	if !a.ample { // otherwise the size of the part does not tell
+		unit = int64(a.granted[1]) / eventsAtOnce(r)
 	}
-	a.returnPart(l, kept)
+	l.Want, l.Share = a.wantPart(r, now, unit, l.Nodes)
+	a.returnPart(l, a.keepOfPart(r, now, roundTrip))
 }
 
 func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant) {
@@ -148,7 +163,8 @@ func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter
 	}
 	a.remaining[1] = int32(a.granted[1])
 	a.arrivedAfter = uint32(min(now.since(a.base), math.MaxUint32))
-	a.expires[1] = uint16(max(0, min((sent.since(a.base)+lasts)/1000, math.MaxUint16)))
+	a.expires[1] = uint32(max(0, min((sent.since(a.base)+lasts)/1000, math.MaxUint32)))
+	a.beginSpends(r, now)
 }
 
 // returnPart has l return the parts. It keeps keep events of the newest part in the older lease, to
@@ -176,6 +192,7 @@ func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
 			l.Returns[1].N -= left
 		}
 	}
+	a.tellSpends(l)
 	l.Returns[1].N -= keep
 	a.granted[0], a.remaining[0] = uint32(keep), int32(keep)
 	a.expires[0], a.grantedAt[0] = a.expires[1], a.grantedAt[1]
@@ -189,7 +206,7 @@ func (bucketParts) dropPassed(h *hot, _ *limiter.Rule, now instant) (events int6
 			events += max(0, int64(h.remaining[i])) // how much has accrued is not known any more
 			h.granted[i], h.remaining[i] = 0, 0
 			if i == 1 {
-				h.share = 0
+				h.share, h.windowEnds = 0, 0
 			}
 		}
 	}
@@ -208,7 +225,7 @@ func (bucketParts) returnedAsSpent() bool { return true }
 // has from then on.
 func (bucketParts) outlive(h *hot, reset bool) {
 	if !reset {
-		h.granted, h.remaining, h.share = [2]uint32{}, [2]int32{}, 0
+		h.granted, h.remaining, h.share, h.windowEnds = [2]uint32{}, [2]int32{}, 0, 0
 	}
 }
 
@@ -218,6 +235,8 @@ func (bucketParts) isLow(h *hot, r *limiter.Rule, now instant, roundTrip int64) 
 		return false
 	case h.partIsDue(now):
 		return true
+	case h.ample && h.share == 0:
+		return float64(h.leased(r, now)) <= math.Ceil(2*h.demandRate(r)*float64(roundTrip)-2*sparse)
 	}
 	return h.demandRate(r)*float64(roundTrip) >= sparse && float64(h.leased(r, now)) < max(1, float64(h.granted[1])/lowPart)
 }
@@ -231,13 +250,19 @@ func (h *hot) partDueAt() instant {
 	return h.base.plus(arrived + (ends-arrived)*partDue/8)
 }
 
-// nextReturn has a part looked after when it is due. If no take comes until then, it has the part
-// looked after as soon as the part is idle.
+// nextReturn has a part looked after when it is due, and when it ends. If the bucket is pressed and
+// no take comes, it has the part looked after as soon as the part is idle.
 func (bucketParts) nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant) {
-	if !a.hasPart() && a.granted[0] == 0 {
+	if !a.holdsParts() {
 		return false, 0
 	}
-	return a.expires[1] == 0, max(now+1, min(a.partDueAt(), a.idleSince(now).plus(a.idleAfter(r))))
+	if next = a.partDueAt(); now >= next {
+		next = now.plus(a.usableFor(1, now))
+	}
+	if a.pressed(r) {
+		next = min(next, a.idleSince(now).plus(a.idleAfter(r)))
+	}
+	return a.expires[1] == 0, max(now+1, next)
 }
 
 // idleAfter returns after how many µs without a take a part is idle.

@@ -146,8 +146,8 @@ func TestRequestReturnsPart(t *testing.T) {
 	r, a := bucketRule(t), newAccount()
 	var l limiter.LeaseRequest
 	a.request(r, partSent, 1, 0, &l)
-	if l.Returns != [2]limiter.Return{} || l.Want != 12 {
-		t.Errorf("first request = %+v, want it to return nothing and to want a 500th of the bucket", l)
+	if l.Returns != [2]limiter.Return{} || l.Want != 8 || l.Share != 0 {
+		t.Errorf("first request = %+v, want it to return nothing and to want eight events without a share", l)
 	}
 	a = withPart(r, 8, 2048, 100, 0)
 	a.take(r, arrived+sec, 30, new(limiter.Decision))
@@ -248,10 +248,10 @@ func TestPartIsLow(t *testing.T) {
 }
 
 // TestPartIsLookedAfter renews a part in use at 7/8 of its time. A part for which no take comes is
-// returned if the bucket is short of events, and otherwise ends by itself.
+// returned if the bucket is short of events. Otherwise it ends by itself, and is looked after then.
 func TestPartIsLookedAfter(t *testing.T) {
 	r := bucketRule(t)
-	const due, eighth = 8743*ms + 875, 1249*ms + 125
+	const due, eighth, ended = 8743*ms + 875, 1249*ms + 125, 9993 * ms
 	for _, test := range []struct {
 		what        string
 		rate        float64
@@ -259,15 +259,16 @@ func TestPartIsLookedAfter(t *testing.T) {
 		at          int64 // when the part is looked after, in µs from its arrival
 		renews      bool
 	}{
-		{"in use", 99.5, 100, 0, eighth - 2*ms, false},
-		{"idle, and there is plenty", 99.5, 100, eighth, eighth + 1, false},
+		{"in use, and there is plenty", 99.5, 100, 0, due, false},
+		{"in use, and there is little", 99.5, 2000, 0, eighth - 2*ms, false},
+		{"idle, and there is plenty", 99.5, 100, eighth, due, false},
 		{"idle, and there is little", 99.5, 2000, eighth, eighth + 1, true},
 		{"idle for less than eight mean gaps", 2, 2000, eighth, 3998 * ms, false},
 		{"idle for eight mean gaps", 2, 2000, 3998*ms + 1, 3998*ms + 2, true},
-		{"seldom used, and there is plenty", 0.4, 100, due, due + 1, false},
-		{"seldom used, and there is little", 0.4, 2000, due, due + 1, true},
-		{"due, and much was used", 99.5, 100, due, due + 1, true},
-		{"ended", 99.5, 2000, 9993 * ms, 9993*ms + 1, false},
+		{"seldom used, and there is plenty", 0.4, 100, due, ended, false},
+		{"seldom used, and there is little", 0.4, 2000, due, ended, true},
+		{"due, and much was used", 99.5, 100, due, ended, true},
+		{"ended", 99.5, 2000, ended, ended + 1, false},
 	} {
 		a, now := withPart(r, 8, 100, test.used, test.rate), instant(arrived+test.after)
 		a.shownAt = 0 // no take has come since the request was sent

@@ -35,12 +35,19 @@ func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l 
 // It returns the events of the leases, except those that takes may spend until the reply. So a key
 // in steady use costs the store one request per lease.
 func (a account) requestRefill(r *limiter.Rule, now instant, roundTrip int64, l *limiter.LeaseRequest) {
-	idle := a.hasPart() && a.partIsIdle(r, now)
-	a.request(r, now, 0, 0, l)
-	kindOf(r).refill(a, r, now, roundTrip, idle, l)
-	if !idle {
-		a.wantBusy(r, now, l)
+	if a.hasPart() && a.partIsIdle(r, now) {
+		a.requestReturn(r, now, l)
+		return
 	}
+	a.request(r, now, 0, 0, l)
+	kindOf(r).refill(a, r, now, roundTrip, l)
+	a.wantBusy(r, now, l)
+}
+
+// requestReturn fills in l, a request that returns the parts of a bucket and wants nothing.
+func (a account) requestReturn(r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
+	a.request(r, now, 0, 0, l)
+	a.returnPart(l, 0)
 }
 
 // hasNews reports whether the lender should hear of expired leases or of debt. It reports false
@@ -89,7 +96,7 @@ func (a account) noteRequest(r *limiter.Rule, now instant, events int64) {
 // applyReply applies the reply l of the store to a request that was sent at sent. A denial is
 // remembered for jitter µs longer than the store said, so that not all nodes ask again at once. It
 // is not remembered if the limit has changed since the request. Nor is it if unreturned is set:
-// then this node has events to return that may admit the take.
+// then nodes have events to return that may admit the take.
 func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
 	d := &l.Decision
 	newWindow := a.seenAt == 0 ||
@@ -101,6 +108,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	}
 	a.noteScarcity(r, d.At)
 	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
+	a.ample = l.Ample
 	a.rebase(sent)
 	a.applyGrant(r, sent, now, l, d.At)
 	if newWindow || r.Strict || a.inOutage {
@@ -177,9 +185,12 @@ func (a account) rebase(base instant) {
 	base -= base % 1000
 	later := base.since(a.base)
 	for i := range a.expires {
-		a.expires[i] = uint16(max(0, int64(a.expires[i])-later/1000))
+		a.expires[i] = uint32(max(0, int64(a.expires[i])-later/1000))
 	}
 	a.arrivedAfter = uint32(max(0, int64(a.arrivedAfter)-later))
+	if a.windowEnds > 0 {
+		a.windowEnds = 1 // the next take works it out anew
+	}
 	a.shownAt -= float32(later)
 	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
 	a.debtAfter = uint32(max(0, int64(a.debtAfter)-later/1000))

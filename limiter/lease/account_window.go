@@ -43,7 +43,7 @@ func (windowLeases) fill(a account, r *limiter.Rule, now instant, l *limiter.Lea
 	}
 }
 
-func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, _ bool, l *limiter.LeaseRequest) {
+func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, l *limiter.LeaseRequest) {
 	if l.Want = a.want(r, now); l.Want == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (a account) addLease(events int64, granted limiter.Instant, expires int64) 
 		newer = 1
 	}
 	a.remaining[newer], a.grantedAt[newer] = int32(leaseSize(events)), granted
-	a.expires[newer] = uint16(max(0, min(expires, math.MaxUint16)))
+	a.expires[newer] = uint32(max(0, min(expires, math.MaxUint32)))
 }
 
 // leaseSize returns events as the size of a lease, which is bounded. Nodes want far fewer events.

@@ -18,8 +18,8 @@ type call struct {
 	targets  []target
 	requests []limiter.LeaseRequest
 
-	background bool   // no take waits for it, so it counts in Store.background
-	refill     bool   // it wants leases although no take waits
+	background bool // no take waits for it, so it counts in Store.background
+	purpose    purpose
 	latch      *latch // to be told when the call is complete; may be nil
 
 	room struct { // for one request, in the allocation of the call
@@ -27,6 +27,15 @@ type call struct {
 		requests [1]limiter.LeaseRequest
 	}
 }
+
+// A purpose is what a call is for, apart from the takes that wait for it.
+type purpose uint8
+
+const (
+	toTell   purpose = iota // the lender is told the news of the account
+	toRefill                // the call also wants leases, although no take waits
+	toReturn                // the call returns all parts, and wants nothing
+)
 
 // A target is where the reply to one request of a call belongs.
 type target struct {
@@ -110,10 +119,13 @@ func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more int64, l *limiter.LeaseRequest) {
 	t.zone.dropPassed(a, r, c.sent)
 	t.zone.dropPassedDebt(a, r, c.sent)
-	if c.refill {
-		a.requestRefill(r, c.sent, t.zone.store.roundTrip.Load(), l)
-	} else {
+	switch c.purpose {
+	case toTell:
 		a.request(r, c.sent, need, more, l)
+	case toRefill:
+		a.requestRefill(r, c.sent, t.zone.store.roundTrip.Load(), l)
+	case toReturn:
+		a.requestReturn(r, c.sent, l)
 	}
 	if !t.zone.leases() {
 		l.Want, l.Share = 0, 0
@@ -131,7 +143,7 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 // beginLocked returns a call in the background for the account a. If most such calls are under way
 // already, it returns nil and reports full. If the lender is known to be in an outage, it returns
 // nil and the account backs off.
-func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant, most int64, refill bool) (c *call, full bool) {
+func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant, most int64, p purpose) (c *call, full bool) {
 	if s.lender.Refusal(l.key.Text) != nil {
 		s.backOffLocked(l, a, now)
 		return nil, false
@@ -140,7 +152,7 @@ func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant
 		return nil, true
 	}
 	c = newCall(l.key.Text, now)
-	c.background, c.refill = true, refill
+	c.background, c.purpose = true, p
 	l.requestLocked(c, a, r, new(queue), everything)
 	return c, false
 }
@@ -148,7 +160,7 @@ func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant
 // beginSoonLocked returns a call that tells the lender the news of the account a. If the background
 // is full, it returns nil and has the wheel come soon.
 func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now instant) *call {
-	c, full := s.beginLocked(l, a, r, now, maxBackground, false)
+	c, full := s.beginLocked(l, a, r, now, maxBackground, toTell)
 	if full {
 		s.attendSoonLocked(l, now)
 	}

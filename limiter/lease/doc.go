@@ -26,6 +26,7 @@
 //   - account_request.go: lease requests, and what an account learns from the replies
 //   - account_denial.go: the remembered denial
 //   - account_busy.go: requests for a busy key, which gets far more takes than its limit admits
+//   - account_spends.go: when the events of a part were spent
 //   - account_remaining.go: the remaining events that clients are told
 //   - account_outage.go: the local bucket, which decides in an outage, and the debt: events that
 //     the account has admitted then, and that the lender is still to debit
@@ -38,6 +39,7 @@
 //   - outage.go: takes that the lender cannot decide
 //   - call.go: a call to the lender; queue.go: what waits for it; reply.go: what its reply does
 //   - janitor.go: accounts for which no take comes, and the wheel, which says when they are due
+//   - recall.go: parts that the lender recalls, and takes that ask again then
 //   - cost.go: charges and refunds after a take; operator.go: what operators change
 //   - drain.go: how a zone is closed
 //
@@ -49,6 +51,10 @@
 // all takes that its request carries, unless they need more than limiter.MaxMore events. So a take
 // waits for two calls at most. A take is late if a call is not answered within the timeout, counted
 // from the instant at which the call was written.
+//
+// There is one exception. If the lender denies takes and recalls the parts of the bucket, these
+// takes ask once more a millisecond later. Their account goes on to have a request under way
+// meanwhile.
 //
 // If another zone denies a request, its take puts the spent events back into their lease. If the
 // account does not hold that lease any more, the lender gets the events: those of a window are
@@ -83,10 +89,11 @@
 // accrues from the arrival of the reply on. A request for a waiting take returns the whole part,
 // and says how many of its events were spent. A request in the background keeps the events that
 // takes will probably spend until the reply. A part is renewed shortly before it ends. It is
-// returned if no take comes for it and the bucket is short of events. Events that are not returned
-// before the part ends are lost. If the limit of the key changes, the part is returned at once. If
-// another incarnation of the lender replies, the part is dropped. If the count is reset, the part
-// stays.
+// returned if no take comes for it and the bucket is short of events, or if the lender recalls it.
+// Of an ample bucket, a node gets a large part without a share, which lasts for long. Events that
+// are not returned before the part ends are lost. If the limit of the key changes, the part is
+// returned at once. If another incarnation of the lender replies, the part is dropped. If the count
+// is reset, the part stays.
 //
 // # Nothing is spent twice
 //

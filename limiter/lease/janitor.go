@@ -79,7 +79,11 @@ func (s *Store) attend(d due, now instant) {
 			renew, most = true, maxRefills
 		}
 		if renew = renew && d.zone.leases(); news || renew {
-			c, full := s.beginLocked(&l, a, r, now, most, renew)
+			p := toTell
+			if renew {
+				p = toRefill
+			}
+			c, full := s.beginLocked(&l, a, r, now, most, p)
 			if c != nil {
 				calls = append(calls, c)
 			}
@@ -88,7 +92,7 @@ func (s *Store) attend(d due, now instant) {
 		requesting = requesting || a.requesting
 		if a.watched = a.watched && a.hasPart() && !renew; a.watched {
 			_, at := a.nextReturn(r, now)
-			s.wheel.add(due{at, d.zone, d.hash})
+			s.wheel.add(due{min(at, now.plus(watchFor)), d.zone, d.hash})
 		}
 	})
 	if again {
@@ -128,8 +132,9 @@ const (
 	// limiter.Rule.LeaseMargin, which is shorter than a tick only for the shortest leases.
 	tick = 10_000
 
-	// wheelSize is how many ticks the wheel looks ahead. That is longer than a lease lasts.
-	wheelSize = 1024
+	// wheelSize is how many ticks the wheel looks ahead. That is longer than a lease of a window
+	// lasts. A part may last longer, and is looked after once in watchFor µs.
+	wheelSize, watchFor = 1024, 10_000_000
 )
 
 // A wheel remembers when to attend to which accounts. It is a ring of ticks, each with the hashes

@@ -33,6 +33,7 @@ type memoryLender struct {
 
 	mu          sync.Mutex
 	next        func(requests []limiter.LeaseRequest) (fate, time.Duration) // if nil, all get delay
+	amend       func(reply *limiter.LeaseRequest)                           // changes replies; may be nil
 	ledgers     map[name]*leasetest.Ledger
 	incarnation uint64
 	lag         time.Duration   // the result of Lag
@@ -158,6 +159,11 @@ func (m *memoryLender) lend(requests []limiter.LeaseRequest) {
 		ledgers[i] = m.ledgers[n]
 	}
 	leasetest.Lend(m.incarnation, limiter.At(time.Now().Add(3*time.Hour)), ledgers, requests)
+	for i := range requests {
+		if m.amend != nil {
+			m.amend(&requests[i])
+		}
+	}
 	m.requests = append(m.requests, requests...)
 }
 

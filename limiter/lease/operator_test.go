@@ -318,7 +318,7 @@ func TestDropKeepsParts(t *testing.T) {
 		if leased := n.leased(r, "key"); leased != 8 {
 			t.Errorf("leased after the reset = %d, want the 8 from before", leased)
 		}
-		n.checkUsed(r, "key", 9) // the part's events at once, and what it accrues
+		n.checkUsed(r, "key", 8)
 		n.allowed(r, "key", 8, limiter.FromLease)
 	})
 }

@@ -16,6 +16,7 @@ type queue struct {
 	underWay [2]underWay // by content
 	waiting  []*waiter   // for the next request
 
+	pausing bool           // no request is sent for waiting before they ask again: see askAgain
 	pending pendingReturns // for the next requests with the content everything
 
 	drained *latch // to be told when no request is under way any more; may be nil
@@ -47,6 +48,8 @@ type waiter struct {
 	latch  *latch
 	call   *call // the call that carries it; nil until there is one
 	again  bool  // that call, or one that it waited for, was written more than once
+
+	asksAgain bool // the lender has denied it, and is asked once more
 
 	status   waiterStatus
 	decision limiter.Decision
@@ -99,9 +102,9 @@ func (q *queue) overlaps(a account) bool {
 	return q.underWay[everything].bare && !q.pending.any() && a.settled()
 }
 
-// busy reports whether a request is under way.
+// busy reports whether a request is under way, or takes are about to ask again.
 func (q *queue) busy() bool {
-	return q.underWay[everything].call != nil || q.underWay[needsOnly].call != nil
+	return q.pausing || q.underWay[everything].call != nil || q.underWay[needsOnly].call != nil
 }
 
 func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.pending.any() }

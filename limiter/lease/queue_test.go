@@ -53,7 +53,7 @@ func TestServedUnderLoweredLimit(t *testing.T) {
 	a, w := newAccount(), &waiter{cost: 1, latch: newLatch()}
 	w.latch.add()
 	a.applyReply(before, 1, 2, &l, 0, false)
-	new(queue).serve([]*waiter{w}, a, after, &l, 0, 2)
+	new(queue).serve([]*waiter{w}, a, after, &l, 0, 2, false)
 	want := limiter.Decision{OK: true, At: 1000 * sec, Limit: 289, Remaining: 253, RetryAt: 1000 * sec, ResetAt: 1000*sec + 24_914}
 	if w.decision != want || w.lacked != 35 {
 		t.Errorf("decision %+v with %d lacked, want %+v with 35", w.decision, w.lacked, want)

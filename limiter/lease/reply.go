@@ -24,7 +24,10 @@ func (s *Store) complete(c *call, err error) {
 			s.stats.settled(t.told, l, err)
 			continue
 		}
-		next := s.reply(t, l, c.sent, now, err)
+		next, again := s.reply(c, t, l, now, err)
+		if again {
+			s.options.After(askAgainAfter, func() { s.askAgain(t) })
+		}
 		if next != nil && next.requests[0].Need == 0 { // next takes the place of c in the background
 			next.background, c.background = c.background, false
 		}
@@ -38,10 +41,11 @@ func (s *Store) complete(c *call, err error) {
 	}
 }
 
-// reply deals with the reply l to a request that was sent at sent, and answers its waiters. It
-// returns the next call of the account, for takes that still wait and for news that the lender is
-// still to hear, or nil.
-func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err error) (next *call) {
+// reply deals with the reply l to a request of c, and answers its waiters. It returns the next call
+// of the account, for takes that still wait and for news that the lender is still to hear, or nil.
+// If again is true, the caller has askAgain called after a pause. Takes whose call has several
+// requests do not ask again, because the takes of the other requests would have to do so too.
+func (s *Store) reply(c *call, t *target, l *limiter.LeaseRequest, now instant, err error) (next *call, again bool) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
@@ -50,14 +54,17 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	t.queue.underWay[t.content] = underWay{}
 	if err != nil {
 		s.failLocked(t, a, l, waiters, owed, now, err)
-		return nil
+		return nil, false
 	}
+	asks := len(c.requests) == 1 && asksAgain(waiters, l)
+	again = asks && !t.queue.pausing
+	t.queue.pausing = t.queue.pausing || asks
 	t.clearBackoffLocked()
 	t.queue.cancelUnused(waiters, l, t.told)
 	if a.olderThanNewest(l, t.incarnation) {
-		a.applyOlderReply(l.Rule, sent, now, l)
+		a.applyOlderReply(l.Rule, c.sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, s.jitterOf(l), t.queue.pending.any())
+		a.applyReply(l.Rule, c.sent, now, l, s.jitterOf(l), t.queue.pending.any() || asks)
 	}
 	a.requesting = t.queue.busy()
 	if l.Need == 0 || l.Served > 0 { // otherwise a take was denied, and nothing was debited
@@ -66,9 +73,9 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	}
 	r := t.zone.rules.ruleFor(l.Rule.ID, a) // not l.Rule if takes have come under a new rule
 	a.drop(r, dropped)
-	s.addDebt(a, r, now, t.queue.serve(waiters, a, r, l, t.told, now))
+	s.addDebt(a, r, now, t.queue.serve(waiters, a, r, l, t.told, now, asks))
 	s.keepLeasesLocked(t, a, r, l, now)
-	return t.nextCallLocked(a, r, now)
+	return t.nextCallLocked(a, r, now), again
 }
 
 // failLocked answers the waiters of the failed request l, and those that wait for the next request.
@@ -96,17 +103,20 @@ func (s *Store) keepLeasesLocked(t *target, a account, r *limiter.Rule, l *limit
 	}
 	t.zone.dropPassed(a, r, now)
 	if _, at := a.nextReturn(r, now); l.Granted+l.GrantedShare > 0 && at > 0 && !a.watched {
-		a.watched = a.hasPart()
+		if a.watched = a.hasPart(); a.watched {
+			at = min(at, now.plus(watchFor))
+		}
 		s.wheel.add(due{at, t.zone, t.key.Hash})
 	}
 }
 
 // nextCallLocked returns the next call of the account a. If there is nothing to request, it returns
-// nil and ends the queue, unless another request is under way.
+// nil and ends the queue, unless another request is under way or takes are about to ask again.
 func (t *target) nextCallLocked(a account, r *limiter.Rule, now instant) (next *call) {
 	q := t.queue
 	content, free := q.next(a)
 	switch {
+	case q.pausing:
 	case content == everything && (!q.empty() || a.hasNews(r, now)), free && len(q.waiting) > 0:
 		next = newCall(t.key.Text, now)
 		next.addLocked(target{location: t.location, queue: q, content: content}, a, r)
@@ -154,9 +164,12 @@ func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64
 // debt. serve returns as new debt the events of takes that were admitted late and that l does not
 // serve.
 //
-// A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
-// for the next request. Last, the account decides as many waiters as it can.
-func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant) (debt int64) {
+// A reply decides all waiters of its request, unless it serves MaxMore events, or denies takes that
+// ask again. Then the others wait for the next request. Last, the account decides as many waiters
+// as it can.
+func (q *queue) serve(
+	sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant, again bool,
+) (debt int64) {
 	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, l) })
 	var waitOn []*waiter
 	for _, w := range sent {
@@ -164,8 +177,8 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 		case w.status == late:
 			debt += w.cost
 			q.answer(w, becameDebt, l.Decision)
-		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
-			w.call, waitOn = nil, append(waitOn, w)
+		case w.status == waiting && (again || !q.decideUnserved(w, a, r, l, now)):
+			w.call, w.asksAgain, waitOn = nil, w.asksAgain || again, append(waitOn, w)
 		}
 	}
 	q.waiting = append(waitOn, q.waiting...)

@@ -133,6 +133,10 @@ type Options struct {
 	// of Clock. So a simulation can go through hours in seconds.
 	Attended bool
 
+	// After calls f when d has passed. It is called without a lock, so a simulation may call f at
+	// once. Default: time.AfterFunc.
+	After func(d time.Duration, f func())
+
 	// Random returns a number in [0, 1). With it, nodes spread what they would otherwise do at the
 	// same instant. A simulation that must be repeatable has its own. Default: rand.Float64.
 	Random func() float64
@@ -157,6 +161,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ProbeEvery <= 0 {
 		o.ProbeEvery = time.Second
+	}
+	if o.After == nil {
+		o.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64

@@ -281,10 +281,13 @@ func (s *Store) refill(t *takeState, now instant) {
 	a, ok := t.findLocked()
 	leases := t.zone.leases()
 	if ok && (leases || a.debt > 0) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
-		full := false
+		full, p := false, toTell
+		if leases {
+			p = toRefill
+		}
 		if a.lastsFor(t.Rule, now, 2*tick) {
 			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
-		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.debt > 0 {
+		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, p); full && a.debt > 0 {
 			s.attendSoonLocked(&t.location, now)
 		}
 	}

@@ -60,6 +60,7 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 	options := lease.Options{
 		Clock: n.clock,
 		Nodes: func() int { return int(n.counts.Load()) },
+		After: n.afterLocking,
 	}
 	s.inOrder(&options)
 	s.fault.changeOptions(n, &options)
@@ -71,6 +72,13 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 		OnOutage: limiter.OutageClosed,
 	})
 	return n
+}
+
+// afterLocking calls do when d has passed.
+func (n *simNode) afterLocking(d time.Duration, do func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.afterUnlocked(d.Microseconds(), do)
 }
 
 func (n *simNode) clock() limiter.Instant {

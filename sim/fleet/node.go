@@ -45,7 +45,11 @@ type node struct {
 
 func (f *Fleet) newNode() *node {
 	n := &node{fleet: f}
-	n.store = lease.New(n, lease.Options{Clock: n.clock, Attended: true, Nodes: func() int { return f.options.Nodes }})
+	n.store = lease.New(n, lease.Options{
+		Clock: n.clock, Attended: true,
+		Nodes: func() int { return f.options.Nodes },
+		After: func(_ time.Duration, do func()) { do() }, // the parts are back already: see recall
+	})
 	rule := f.options.Rule
 	rule.Zone = n.store.Open("simulation")
 	n.rule, _ = limiter.NewRule(rule) // New has checked the rule
@@ -72,8 +76,24 @@ func (n *node) Lend(requests []limiter.LeaseRequest, written func(), done func(e
 		ledgers[i] = s.ledger(requests[i].Key)
 	}
 	leasetest.Lend(incarnation, n.fleet.now+way, ledgers, requests)
+	n.recall(requests)
 	n.ahead = n.fleet.now + 2*way
 	done(nil)
+}
+
+// recall has the other nodes return their parts of the buckets that the store has just recalled.
+func (n *node) recall(requests []limiter.LeaseRequest) {
+	for i := range requests {
+		l := &requests[i]
+		if l.RecalledAt == 0 || l.RecalledAt != l.Decision.At {
+			continue
+		}
+		for _, other := range n.fleet.nodes {
+			if other != n {
+				other.store.Recall(l.Key, l.Rule.ID)
+			}
+		}
+	}
 }
 
 // Lag implements [limiter.Lender].
