@@ -5,8 +5,7 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 // parts account for the open parts of a bucket, summed by slots of time: a part that is granted in
 // a slot ends at the end of the next one. So they take no more room for more nodes.
 //
-// A slot is short or long. Short slots follow each other from the Unix epoch, unless their length was
-// changed.
+// A slot is short or long.
 type parts struct {
 	ends              limiter.Instant // of the current slot
 	length            int64           // of a short slot, in µs; 0 when no part was ever granted
@@ -94,11 +93,12 @@ func unshared(r *limiter.Rule) int64 {
 }
 
 // begin makes sure of slots in which at lies, with short slots of this length. It reports false
-// while parts are open in slots of another length: no part is granted until they have ended.
+// while parts are open in slots of another length: no part is granted until they have ended. The
+// first slot begins at the instant at, so that no part that has ended was granted in it.
 func (p *parts) begin(at limiter.Instant, length int64, long bool) bool {
 	if !p.open() {
 		*p = parts{length: length, long: longSlots{long, long, long}}
-		p.ends = begin(at, p.lengthOf(long)) + limiter.Instant(p.lengthOf(long))
+		p.ends = at + limiter.Instant(p.lengthOf(long))
 	}
 	return p.length == length
 }

@@ -289,6 +289,7 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 			l := &c.requests[i]
 			l.Decision, l.Served, l.Unserved, l.Incarnation = a.Decision, a.Served, a.Unserved, a.Incarnation
 			l.Granted, l.GrantedShare, l.Expires, l.Held = a.Granted, a.GrantedShare, a.Expires, a.Held
+			l.Ample, l.RecalledAt = a.Ample, a.RecalledAt
 			if n.steady {
 				l.Nodes = 1
 			}

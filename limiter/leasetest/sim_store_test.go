@@ -40,6 +40,21 @@ func (s *simStore) answer(n *simNode, requests []limiter.LeaseRequest) {
 			s.fault.afterLend(n, ledgers[i], l)
 			s.unsynced[keyOf(l)] += done[i](l)
 		}
+		if l := &requests[i]; l.RecalledAt != 0 && l.RecalledAt == l.Decision.At {
+			s.recall(l)
+		}
+	}
+}
+
+// recall tells all nodes to return their parts of the bucket of l. Messages are late and get lost as
+// answers do.
+func (s *simStore) recall(l *limiter.LeaseRequest) {
+	s.tracef(keyOf(l), "the store recalls the parts")
+	key, rule := slices.Clone(l.Key), l.Rule.ID
+	for _, n := range s.nodes {
+		if !s.happens(s.net.loseAnswer) {
+			s.afterUnlocked(s.way(), func() { n.store.Recall(key, rule) })
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ local function largePart(lease, left, held, room)
   return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left))
 end
 local function newParts(at, short, length)
-  return {ends = at - at % length + length, length = short, next = length, now = length, before = length,
+  return {ends = at + length, length = short, next = length, now = length, before = length,
     current = {shares = 0, accrues = 0, events = 0}, previous = {shares = 0, accrues = 0, events = 0}}
 end
 local function accruesIn(us, at, fraction, parts, p, q)
