@@ -184,7 +184,7 @@ do
   if few and recalled_N == 0 and parts_N and aside_N == 0 and not charged_N and struct.unpack('>I4', ARGV[7 * N + 2], 11) > 0
       and 8 * holds(parts_N, at_N, p_N, q_N) >= capacity_N then
     recalled_N, changed_N = at_N, true
-    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', FIELD .. KEYS[1])
+    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', FIELD .. struct.pack('>I7', at_N) .. KEYS[1])
   end
 end
 

@@ -174,9 +174,9 @@ func (m *memoryLender) lend(requests []limiter.LeaseRequest) {
 
 // recall tells the stores in stores to return what they hold of the bucket of l.
 func (m *memoryLender) recall(l *limiter.LeaseRequest) {
-	key, rule := bytes.Clone(l.Key), l.Rule.ID
+	r := limiter.Recall{Key: bytes.Clone(l.Key), Rule: l.Rule.ID, At: l.RecalledAt}
 	for _, s := range m.stores {
-		time.AfterFunc(m.delay/2, func() { s.Recall(key, rule) })
+		time.AfterFunc(m.delay/2, func() { s.Recall(r) })
 	}
 }
 

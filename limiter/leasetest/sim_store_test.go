@@ -51,10 +51,10 @@ func (s *simStore) answer(n *simNode, requests []limiter.LeaseRequest) {
 // answers do.
 func (s *simStore) recall(l *limiter.LeaseRequest) {
 	s.tracef(keyOf(l), "the store recalls the parts")
-	key, rule := slices.Clone(l.Key), l.Rule.ID
+	r := limiter.Recall{Key: slices.Clone(l.Key), Rule: l.Rule.ID, At: l.RecalledAt}
 	for _, n := range s.nodes {
 		if s.recalls++; !s.happens(s.net.loseAnswer) {
-			s.afterUnlocked(s.way(), func() { n.store.Recall(key, rule) })
+			s.afterUnlocked(s.way(), func() { n.store.Recall(r) })
 		}
 	}
 }

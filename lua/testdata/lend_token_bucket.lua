@@ -435,7 +435,7 @@ do
   if few and recalled_1 == 0 and parts_1 and aside_1 == 0 and not charged_1 and struct.unpack('>I4', ARGV[7 * 1 + 2], 11) > 0
       and 8 * holds(parts_1, at_1, p_1, q_1) >= capacity_1 then
     recalled_1, changed_1 = at_1, true
-    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', ARGV[3] .. KEYS[1])
+    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', ARGV[3] .. struct.pack('>I7', at_1) .. KEYS[1])
   end
 end
   want_1 = allowed and math.max(0, math.min(want_1,
