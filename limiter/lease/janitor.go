@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
@@ -90,9 +91,10 @@ func (s *Store) attend(d due, now instant) {
 			again = again || full && news // a renewal is left to the next take
 		}
 		requesting = requesting || a.requesting
-		if a.watched = a.watched && a.hasPart() && !renew; a.watched {
-			_, at := a.nextReturn(r, now)
-			s.wheel.add(due{min(at, now.plus(watchFor)), d.zone, d.hash})
+		if a.watchedAt != 0 && a.watchedAt <= now {
+			if a.watchedAt = 0; a.hasPart() && !renew {
+				s.watchLocked(&l, a, r, now)
+			}
 		}
 	})
 	if again {
@@ -103,6 +105,16 @@ func (s *Store) attend(d due, now instant) {
 	sh.Unlock()
 	for _, c := range calls {
 		s.send(c)
+	}
+}
+
+// watchLocked has the wheel look after the part of the account a in time, unless it does so already.
+func (s *Store) watchLocked(l *location, a account, r *limiter.Rule, now instant) {
+	_, at := a.nextReturn(r, now)
+	at = min(at, now.plus(watchFor))
+	if a.watchedAt == 0 || at < a.watchedAt {
+		a.watchedAt = at
+		s.wheel.add(due{at, l.zone, l.key.Hash})
 	}
 }
 
