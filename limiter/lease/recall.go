@@ -37,11 +37,13 @@ func (z *Accounts) recall(by limiter.Recall) (c *call) {
 }
 
 // asksAgain reports whether the takes that the reply l denies are to ask the lender once more. They
-// are not if one of them has done so before. sent are the waiters of the request.
-func asksAgain(sent []*waiter, l *limiter.LeaseRequest) bool {
+// are not if one of them has done so before, or could not wait for a further reply in time: see
+// patienceOf. sent are the waiters of the request.
+func (s *Store) asksAgain(sent []*waiter, l *limiter.LeaseRequest) bool {
+	latest := s.uptime() + askAgainAfter - s.options.Timeout
 	waits := func(w *waiter) bool { return w.status == waiting }
-	hasAsked := func(w *waiter) bool { return waits(w) && w.asksAgain }
-	return l.AsksAgain() && slices.ContainsFunc(sent, waits) && !slices.ContainsFunc(sent, hasAsked)
+	mayNot := func(w *waiter) bool { return waits(w) && (w.asksAgain || w.joined < latest) }
+	return l.AsksAgain() && slices.ContainsFunc(sent, waits) && !slices.ContainsFunc(sent, mayNot)
 }
 
 // askAgain sends a request for the takes of t that the lender has denied, and for those that have

@@ -56,7 +56,7 @@ func (s *Store) reply(c *call, t *target, l *limiter.LeaseRequest, now instant, 
 		s.failLocked(t, a, l, waiters, owed, now, err)
 		return nil, false
 	}
-	asks := len(c.requests) == 1 && asksAgain(waiters, l)
+	asks := len(c.requests) == 1 && s.asksAgain(waiters, l)
 	again = asks && !t.queue.pausing
 	t.queue.pausing = t.queue.pausing || asks
 	t.clearBackoffLocked()
