@@ -28,25 +28,36 @@ type node struct {
 	store  *lease.Store
 	zone   *lease.Accounts
 	rules  sync.Map // by *limiter.Rule: a copy of the rule in the zone
+
+	recalls     sync.WaitGroup // ends after stopRecalls
+	stopRecalls context.CancelFunc
 }
 
-// newFleet returns a fleet on c. Each node is connected to each primary. The keys of fleets of
-// different sizes do not collide.
+// newFleet returns a fleet on c. Each node is connected to each primary, and subscribes to recalls at
+// one of them. The keys of fleets of different sizes do not collide.
 func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	f := &fleet{requests: make(requestCounts, trials+1)}
 	for range nodes {
-		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.Addrs, Timeout: timeout})
-		n := &node{client: client}
-		n.store = lease.New(&countedLender{redisstore.New(client, fmt.Sprint("rl", nodes)), f.requests},
-			lease.Options{Nodes: func() int { return nodes }, Timeout: timeout})
-		n.zone = n.store.Open("bench")
-		f.nodes = append(f.nodes, n)
+		f.nodes = append(f.nodes, newNode(c, nodes, f.requests))
 	}
 	if err := f.connect(); err != nil {
 		f.close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// newNode returns a node of a fleet of so many nodes.
+func newNode(c *cluster, nodes int, requests requestCounts) *node {
+	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.Addrs, Timeout: timeout})
+	counts := redisstore.New(client, fmt.Sprint("rl", nodes))
+	n := &node{client: client}
+	n.store = lease.New(&countedLender{counts, requests}, lease.Options{Nodes: func() int { return nodes }, Timeout: timeout})
+	n.zone = n.store.Open("bench")
+	ctx, stop := context.WithCancel(context.Background())
+	n.stopRecalls = stop
+	n.recalls.Go(func() { counts.Recalls(ctx, n.store.Recall) })
+	return n
 }
 
 // connect connects all nodes at the same time.
@@ -91,6 +102,8 @@ func (n *node) connect() error {
 // close closes the nodes.
 func (f *fleet) close() {
 	for _, n := range f.nodes {
+		n.stopRecalls()
+		n.recalls.Wait()
 		n.store.Close()
 		n.client.Close()
 	}

@@ -29,7 +29,6 @@ type hot struct {
 	share        uint16 // of the refill, in 1/limiter.Shares; and the bit otherLimit
 
 	requesting bool // a lease request is under way, or takes are about to ask again
-	watched    bool // the wheel has an entry for the part of the account
 
 	shownAt float32 // µs after base, when clients were told shown
 
@@ -68,6 +67,8 @@ type cold struct {
 	breachAt    uint32 // s of the newest denial that began a window; 0 if there was none
 
 	requestedAfter uint32 // ms after base, when the newest request was sent
+
+	watchedAt uint32 // the tick in which the wheel looks after the part; 0 if it does not
 
 	debtAfter uint32 // ms after base, when the first event of the debt was admitted
 

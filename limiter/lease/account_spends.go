@@ -29,13 +29,24 @@ func (a account) noteSpends(r *limiter.Rule, now instant) {
 	since, length, s := a.sinceBase(now), r.OverflowWindow(), &a.spends
 	at := int64(a.seenAt) + limiter.MostByStoreClock(since)
 	if passed := at/length - s.Newest; passed > 0 {
-		n := min(passed, limiter.OverflowWindows)
-		copy(s.Events[n:], s.Events[:])
-		clear(s.Events[:n])
-		s.Newest += passed
+		moveSpends(s, passed)
 	}
 	lasts := limiter.ByStoreClock((s.Newest+1)*length - at) // or a little less
 	a.windowEnds = uint32(min(since+max(1, lasts), math.MaxUint32))
+}
+
+// moveSpends makes a window the newest one of s that comes the given number of windows later. What
+// was spent before the oldest window is noted in that.
+func moveSpends(s *limiter.Spends, windows int64) {
+	const last = limiter.OverflowWindows - 1
+	n, older := min(windows, limiter.OverflowWindows), 0
+	for _, events := range s.Events[max(0, last-n):] {
+		older += int(events)
+	}
+	copy(s.Events[n:], s.Events[:])
+	clear(s.Events[:n])
+	s.Events[last] = uint16(min(older, math.MaxUint16))
+	s.Newest += windows
 }
 
 // noteSpent notes in the newest window what takes have spent since noteSpends was called last.

@@ -39,8 +39,8 @@ func TestSpends(t *testing.T) {
 		{"in the next window", []spend{{0, 5}, {1, 7}}, 1, [limiter.OverflowWindows]uint16{7, 5}},
 		{"after a while", []spend{{0, 5}, {0, 1}, {7, 7}, {7, 1}}, 7, [limiter.OverflowWindows]uint16{0: 8, 7: 6}},
 		{"in the last window", []spend{{0, 5}, {11, 7}}, 11, [limiter.OverflowWindows]uint16{0: 7, 11: 5}},
-		{"long ago", []spend{{0, 5}, {1, 6}, {12, 7}}, 12, [limiter.OverflowWindows]uint16{0: 7, 11: 6}},
-		{"all long ago", []spend{{0, 5}, {40, 7}}, 40, [limiter.OverflowWindows]uint16{7}},
+		{"long ago", []spend{{0, 5}, {1, 6}, {12, 7}}, 12, [limiter.OverflowWindows]uint16{0: 7, 11: 11}},
+		{"all long ago", []spend{{0, 5}, {40, 7}}, 40, [limiter.OverflowWindows]uint16{0: 7, 11: 5}},
 		{"more than fits", []spend{{0, 65_530}, {0, 10}, {1, 70_000}, {1, 1}}, 1, [limiter.OverflowWindows]uint16{65_535, 65_535}},
 	} {
 		a, sum := withAmple(r, 200_000, 0, 0), int64(0)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/internal/keyed"
 )
 
@@ -90,9 +91,10 @@ func (s *Store) attend(d due, now instant) {
 			again = again || full && news // a renewal is left to the next take
 		}
 		requesting = requesting || a.requesting
-		if a.watched = a.watched && a.hasPart() && !renew; a.watched {
-			_, at := a.nextReturn(r, now)
-			s.wheel.add(due{min(at, now.plus(watchFor)), d.zone, d.hash})
+		if a.watchedAt != 0 && !isLater(a.watchedAt, now) {
+			if a.watchedAt = 0; a.hasPart() && !renew {
+				s.watchLocked(&l, a, r, now)
+			}
 		}
 	})
 	if again {
@@ -105,6 +107,22 @@ func (s *Store) attend(d due, now instant) {
 		s.send(c)
 	}
 }
+
+// watchLocked has the wheel look after the part of the account a in time, unless it does so already.
+func (s *Store) watchLocked(l *location, a account, r *limiter.Rule, now instant) {
+	_, at := a.nextReturn(r, now)
+	at = min(at, now.plus(watchFor))
+	if a.watchedAt == 0 || isLater(a.watchedAt, at) {
+		a.watchedAt = tickOf(at)
+		s.wheel.add(due{at, l.zone, l.key.Hash})
+	}
+}
+
+// tickOf returns the last 32 bits of the number of the tick in which at lies.
+func tickOf(at instant) uint32 { return uint32(int64(at) / tick) }
+
+// isLater reports whether a tick is later than that of at. The two are less than 200 days apart.
+func isLater(t uint32, at instant) bool { return int32(t-tickOf(at)) > 0 }
 
 // sweep removes idle accounts from a part of all shards, and counts those at their limit.
 func (s *Store) sweep(part int, now instant) {

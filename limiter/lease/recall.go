@@ -14,23 +14,22 @@ import (
 // askAgainAfter is how long takes wait before they ask again.
 const askAgainAfter = time.Millisecond
 
-// Recall returns in the background what this node holds of the bucket of key under the rule with
-// this ID, because the lender recalls it. If a request of the account is under way, Recall does
-// nothing: its reply says whether the bucket is ample.
-func (s *Store) Recall(key []byte, rule uint32) {
+// Recall returns in the background what this node holds of the recalled bucket. If a request of the
+// account is under way, or if the lender has answered one since the recall, Recall does nothing.
+func (s *Store) Recall(r limiter.Recall) {
 	for _, z := range s.openZones() {
-		s.send(z.recall(key, rule))
+		s.send(z.recall(r))
 	}
 }
 
 // recall returns the call that returns what the zone holds of a bucket, or nil if it holds nothing,
-// if a request is under way, or if the background is full.
-func (z *Accounts) recall(key []byte, rule uint32) (c *call) {
+// if the recall is no news or a request is under way, or if the background is full.
+func (z *Accounts) recall(by limiter.Recall) (c *call) {
 	var l location
-	l.locate(z, rule, key)
+	l.locate(z, by.Rule, by.Key)
 	l.withAccount(func(a account) {
-		r, now := z.rules.ruleFor(rule, a), z.store.now()
-		if z.dropPassed(a, r, now); !a.requesting && a.holdsParts() {
+		r, now := z.rules.ruleFor(by.Rule, a), z.store.now()
+		if z.dropPassed(a, r, now); !a.requesting && a.seenAt < by.At && a.holdsParts() {
 			c, _ = z.store.beginLocked(&l, a, r, now, maxBackground, toReturn)
 		}
 	})
@@ -38,11 +37,13 @@ func (z *Accounts) recall(key []byte, rule uint32) (c *call) {
 }
 
 // asksAgain reports whether the takes that the reply l denies are to ask the lender once more. They
-// are not if one of them has done so before. sent are the waiters of the request.
-func asksAgain(sent []*waiter, l *limiter.LeaseRequest) bool {
+// are not if one of them has done so before, or could not wait for a further reply in time: see
+// patienceOf. sent are the waiters of the request.
+func (s *Store) asksAgain(sent []*waiter, l *limiter.LeaseRequest) bool {
+	latest := s.uptime() + askAgainAfter - s.options.Timeout
 	waits := func(w *waiter) bool { return w.status == waiting }
-	hasAsked := func(w *waiter) bool { return waits(w) && w.asksAgain }
-	return l.AsksAgain() && slices.ContainsFunc(sent, waits) && !slices.ContainsFunc(sent, hasAsked)
+	mayNot := func(w *waiter) bool { return waits(w) && (w.asksAgain || w.joined < latest) }
+	return l.AsksAgain() && slices.ContainsFunc(sent, waits) && !slices.ContainsFunc(sent, mayNot)
 }
 
 // askAgain sends a request for the takes of t that the lender has denied, and for those that have

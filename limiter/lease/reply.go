@@ -56,7 +56,7 @@ func (s *Store) reply(c *call, t *target, l *limiter.LeaseRequest, now instant, 
 		s.failLocked(t, a, l, waiters, owed, now, err)
 		return nil, false
 	}
-	asks := len(c.requests) == 1 && asksAgain(waiters, l)
+	asks := len(c.requests) == 1 && s.asksAgain(waiters, l)
 	again = asks && !t.queue.pausing
 	t.queue.pausing = t.queue.pausing || asks
 	t.clearBackoffLocked()
@@ -102,10 +102,12 @@ func (s *Store) keepLeasesLocked(t *target, a account, r *limiter.Rule, l *limit
 		a.retire()
 	}
 	t.zone.dropPassed(a, r, now)
-	if _, at := a.nextReturn(r, now); l.Granted+l.GrantedShare > 0 && at > 0 && !a.watched {
-		if a.watched = a.hasPart(); a.watched {
-			at = min(at, now.plus(watchFor))
-		}
+	_, at := a.nextReturn(r, now)
+	switch {
+	case l.Granted+l.GrantedShare == 0 || at == 0:
+	case a.hasPart():
+		s.watchLocked(&t.location, a, r, now)
+	default:
 		s.wheel.add(due{at, t.zone, t.key.Hash})
 	}
 }

@@ -105,7 +105,9 @@ func (l *lendingLog) lend(q *limiter.LeaseRequest) {
 	}
 }
 
-func (l *lendingLog) takeBack(_ *limiter.Rule, e limiter.Return, _ limiter.Spends) { l.leaseSlots.takeBack(e.Events) }
+func (l *lendingLog) takeBack(_ *limiter.Rule, e limiter.Return, _ limiter.Spends) {
+	l.leaseSlots.takeBack(e.Events)
+}
 
 // cancel removes events of the instant of e. Those of a late reading were entered as of the newest
 // reading then: they are looked for up to LateReading after it, oldest first.

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -61,11 +62,15 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 	t.Helper()
 	server := redistest.Shared(t)
 	stores, rules := make([]*lease.Store, nodes), make([]*limiter.Rule, nodes)
+	ctx, stop := context.WithCancel(t.Context())
+	var recalls sync.WaitGroup
 	for i := range nodes {
 		client := redisconn.New(redisconn.Options{Addresses: []string{server.Addr}, Timeout: 5 * time.Second})
 		defer client.Close()
-		stores[i] = lease.New(redisstore.New(client, "rl"), lease.Options{Nodes: func() int { return nodes }, Timeout: 5 * time.Second})
+		counts := redisstore.New(client, "rl")
+		stores[i] = lease.New(counts, lease.Options{Nodes: func() int { return nodes }, Timeout: 5 * time.Second})
 		defer stores[i].Close()
+		recalls.Go(func() { counts.Recalls(ctx, stores[i].Recall) })
 		r := rule
 		r.ID, r.Zone = 1, stores[i].Open("api")
 		var err error
@@ -74,6 +79,8 @@ func realFleet(t *testing.T, rule limiter.Rule, nodes, keys, perSecond, seconds 
 		}
 		take(t, stores[i], rules[i], 1000) // makes the connection
 	}
+	defer recalls.Wait()
+	defer stop()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all sync.WaitGroup
 	var ok atomic.Int64
