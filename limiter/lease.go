@@ -36,7 +36,8 @@ func (r *Rule) logSlot() int64 {
 }
 
 // LeaseSlot returns the length of the slots of time by which a store accounts for open leases, in
-// µs. It is 0 when the algorithm needs no slots, or when they would be too short for leases.
+// µs. It is 0 when the algorithm needs no slots, or when they would be too short for leases. Of a
+// bucket, it is the length of the short slots.
 func (r *Rule) LeaseSlot() int64 { return r.slot }
 
 // Leases reports whether nodes may lease events under r.
@@ -46,7 +47,8 @@ func (r *Rule) Leases() bool {
 }
 
 // LeaseTime returns how long a lease usually lasts, in µs. If leases expire by slots, a lease lasts
-// to the end of the slot after the one in which it was granted.
+// to the end of the slot after the one in which it was granted. Parts of a bucket last longer in
+// long slots.
 func (r *Rule) LeaseTime() int64 {
 	if r.slot > 0 {
 		return r.slot + r.slot/2 - r.LeaseMargin()

@@ -31,6 +31,14 @@ func (r *Rule) OverflowWindow() int64 { return overflowUnits * r.overflowUnit() 
 
 func (r *Rule) overflowUnit() int64 { return r.longSlot() / (overflowParts * overflowUnits) }
 
+// A Recall tells all nodes to return what they hold of a bucket. The store has decided it at the
+// instant At.
+type Recall struct {
+	Key  []byte
+	Rule uint32 // the ID of the rule
+	At   Instant
+}
+
 // recallLasts is for how many µs after a recall a denied take may ask the store once more, because
 // other nodes are returning what they hold.
 const recallLasts = 3_000

@@ -2,14 +2,16 @@ package limiter
 
 import "math"
 
-// A lease of a token bucket is a part of it: some events at once, and a share of its refill until
-// the part ends. The store debits the events, and refills the bucket by the share less meanwhile.
-// The node spends from the events and from what has accrued since the reply arrived.
+// A lease of a token bucket is a part of it: some events at once. The store debits these. A part of
+// a bucket that is ample has many events and lasts for long. A part of another bucket has few, and
+// a share of the refill until the part ends. The store refills the bucket by the share less
+// meanwhile. The node spends from the events and from what has accrued since the reply arrived.
 //
 // So in any span, the bucket and its parts together admit at most the capacity and what the rate
 // gives in the span. Let S be the level of the bucket plus what all parts hold. S never exceeds the
 // capacity, because the store counts the most that parts can hold by now against the capacity. S
-// grows by at most the rate. Each admitted event takes one from S.
+// grows by at most the rate. Each admitted event takes one from S. The store hears of it only when
+// the part is returned, so it counts the event as held until then: see overflow.go.
 
 const (
 	// Shares is how many shares the refill of a bucket has.
@@ -23,16 +25,16 @@ const (
 	// would leave too little to other nodes.
 	minShared = 32
 
-	// A part lasts about 1/partsOfFill of the time in which its bucket fills. If the capacity is
-	// below smallBucket, it lasts 1/partsOfSmall of that time, because otherwise few takes would
-	// come for each part. The other constants bound the time, in µs. hourPart is the longest for
-	// windows of an hour or more.
+	// In short slots, a part lasts about 1/partsOfFill of the time in which its bucket fills. If the
+	// capacity is below smallBucket, it lasts 1/partsOfSmall of that time, because otherwise few
+	// takes would come for each part. The other constants bound the time, in µs. hourPart is the
+	// longest for windows of an hour or more.
 	partsOfFill, partsOfSmall          = 4, 2
 	smallBucket                        = 256
 	minPartTime, maxPartTime, hourPart = 500_000, 20_000_000, 60_000_000
 )
 
-// partTime returns how long a part usually lasts, in µs. It returns 0 if the bucket has no parts.
+// partTime returns how long a part usually lasts in short slots, in µs. It returns 0 if the bucket has no parts.
 func (r *Rule) partTime() int64 {
 	if r.capacity < minShared {
 		return 0
@@ -51,7 +53,7 @@ func (r *Rule) partTime() int64 {
 // HasSmallBucket reports whether the bucket of r is so small that a few events make a difference.
 func (r *Rule) HasSmallBucket() bool { return r.capacity < smallBucket }
 
-// partSlot returns the length of the slots of time by which a store accounts for parts, in µs. A
+// partSlot returns the length of the short slots of time by which a store accounts for parts, in µs. A
 // part ends at the end of the slot after the one in which it was granted.
 func (r *Rule) partSlot() int64 { return r.partTime() / 3 * 2 }
 

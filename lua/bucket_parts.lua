@@ -75,11 +75,11 @@ local function most(parts, p, q)
 end
 
 -- largePart returns how many events an ample bucket grants that has left events besides those that its
--- parts hold. room is how many more these may be. lease is the lease request.
-local function largePart(lease, left, held, room)
+-- parts hold. When they end, these may hold most events. lease is the lease request.
+local function largePart(lease, left, held, most, capacity)
   local divisor, want = struct.unpack('>I2I5', lease, 4)
-  local fair = math.floor(16 * (left + held) / (5 * divisor))
-  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left))
+  local fair, room = math.floor(16 * (left + held) / (5 * divisor)), math.floor(capacity * math.max(40, math.min(80, divisor)) / 100) - most
+  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left, math.floor(capacity / 8)))
 end
 
 -- newParts returns parts of which none is open, in slots of this length, the first of which begins at
@@ -184,7 +184,7 @@ do
   if few and recalled_N == 0 and parts_N and aside_N == 0 and not charged_N and struct.unpack('>I4', ARGV[7 * N + 2], 11) > 0
       and 8 * holds(parts_N, at_N, p_N, q_N) >= capacity_N then
     recalled_N, changed_N = at_N, true
-    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', FIELD .. KEYS[1])
+    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', FIELD .. struct.pack('>I7', at_N) .. KEYS[1])
   end
 end
 
@@ -226,13 +226,13 @@ do
   if length > 0 and not t then t = newParts(at_N, length, ample and longOf(length) or length) end
   -- Without an incarnation, the part could not be returned.
   if missing_N <= capacity_N and length > 0 and t.length == length and incarnation > 0 then
-    room = (ample and capacity_N - math.floor(capacity_N / 5) or math.floor(capacity_N / 2)) - most(t, p_N, q_N)
+    room = ample and 2 or math.floor(capacity_N / 2) - most(t, p_N, q_N)
   end
   if room >= 2 then
     local lasts, slot, n = t.ends + t.next - at_N, t.current, 0
     if ample then
       share = 0
-      if allowed then want_N = largePart(ARGV[7 * N + 2], capacity_N - missing_N, holds(parts_N, at_N, p_N, q_N), room) end
+      if allowed then want_N = largePart(ARGV[7 * N + 2], capacity_N - missing_N, holds(parts_N, at_N, p_N, q_N), most(t, p_N, q_N), capacity_N) end
     else
       want_N = math.min(want_N, room)
       local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room

@@ -35,7 +35,7 @@ func TestFractions(t *testing.T) {
 		args = append(args, numerator, fraction, q)
 		want = append(want, fmt.Sprintf("%d %d %d", kept, read, numerator))
 	}
-	got, err := redis.Eval(t.Context(), read("muldiv.lua")+"local MOST = 0\n"+algorithms[limiter.TokenBucket]["functions"]+`
+	got, err := redis.Eval(t.Context(), read("muldiv.lua")+"local MOST = 0\n"+algorithms[limiter.TokenBucket].expand("<functions>")+`
 		local all = {}
 		for i = 1, #ARGV, 3 do
 			local n, fraction, q = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])

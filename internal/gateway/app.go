@@ -32,7 +32,7 @@ const AppName = "rate_limit"
 // countFormat names the format of counts in Redis. A version of this plugin that stores counts in
 // another format has another name for it. Its counts have other IDs and start at zero, so that two
 // versions on one Redis do not read each other's counts. Tests build a version with another name.
-var countFormat = "1"
+var countFormat = "2"
 
 // reports tells operators what happens besides requests.
 var reports = report.NewProcess(func() *report.Log {

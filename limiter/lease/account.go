@@ -68,7 +68,7 @@ type cold struct {
 
 	requestedAfter uint32 // ms after base, when the newest request was sent
 
-	watchedAt instant // when the wheel looks after the part; 0 if it does not
+	watchedAt uint32 // the tick in which the wheel looks after the part; 0 if it does not
 
 	debtAfter uint32 // ms after base, when the first event of the debt was admitted
 

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// bucketParts lease parts of a bucket. The newer lease is a part, which also accrues events: see
+// bucketParts lease parts of a bucket. The newer lease is a part, which may also accrue events: see
 // limiter.Rule.PartAccrues. The older lease has the events that the account kept when it returned a
 // part.
 type bucketParts struct{}

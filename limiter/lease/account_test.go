@@ -15,7 +15,7 @@ func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(hot{}), uintptr(96); got > most {
 		t.Errorf("bytes of a hot half = %d, want at most %d", got, most)
 	}
-	if got, most := unsafe.Sizeof(cold{}), uintptr(112); got > most {
+	if got, most := unsafe.Sizeof(cold{}), uintptr(120); got > most {
 		t.Errorf("bytes of a cold half = %d, want at most %d", got, most)
 	}
 }

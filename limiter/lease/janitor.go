@@ -91,7 +91,7 @@ func (s *Store) attend(d due, now instant) {
 			again = again || full && news // a renewal is left to the next take
 		}
 		requesting = requesting || a.requesting
-		if a.watchedAt != 0 && a.watchedAt <= now {
+		if a.watchedAt != 0 && !isLater(a.watchedAt, now) {
 			if a.watchedAt = 0; a.hasPart() && !renew {
 				s.watchLocked(&l, a, r, now)
 			}
@@ -112,11 +112,17 @@ func (s *Store) attend(d due, now instant) {
 func (s *Store) watchLocked(l *location, a account, r *limiter.Rule, now instant) {
 	_, at := a.nextReturn(r, now)
 	at = min(at, now.plus(watchFor))
-	if a.watchedAt == 0 || at < a.watchedAt {
-		a.watchedAt = at
+	if a.watchedAt == 0 || isLater(a.watchedAt, at) {
+		a.watchedAt = tickOf(at)
 		s.wheel.add(due{at, l.zone, l.key.Hash})
 	}
 }
+
+// tickOf returns the last 32 bits of the number of the tick in which at lies.
+func tickOf(at instant) uint32 { return uint32(int64(at) / tick) }
+
+// isLater reports whether a tick is later than that of at. The two are less than 200 days apart.
+func isLater(t uint32, at instant) bool { return int32(t-tickOf(at)) > 0 }
 
 // sweep removes idle accounts from a part of all shards, and counts those at their limit.
 func (s *Store) sweep(part int, now instant) {

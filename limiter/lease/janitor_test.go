@@ -24,7 +24,7 @@ func TestExpiredLeasesAreReturned(t *testing.T) {
 				n.waitForReturns()
 				n.waitForReturns() // a lease of a log lasts for up to two slots
 				if kind == limiter.TokenBucket {
-					time.Sleep(time.Minute) // a part lasts for up to 80 s
+					time.Sleep(4 * time.Minute) // a part of an ample bucket lasts for that long at most
 				}
 				if leased := n.leased(r, "key"); leased != 0 {
 					t.Errorf("leased = %d, want none", leased)

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type memoryLender struct {
 	refuses     bool            // whether Refusal reports an outage
 	chargeErr   error           // the error of Charge
 	lostGrants  int64           // events granted by replies that were lost
+	stores      []*Store        // that hear of recalls
 	calls       int
 	newest      time.Time              // when the newest call was made
 	before      time.Duration          // one nanosecond for each call before newest at the same instant
@@ -163,8 +165,19 @@ func (m *memoryLender) lend(requests []limiter.LeaseRequest) {
 		if m.amend != nil {
 			m.amend(&requests[i])
 		}
+		if l := &requests[i]; l.RecalledAt != 0 && l.RecalledAt == l.Decision.At {
+			m.recall(l)
+		}
 	}
 	m.requests = append(m.requests, requests...)
+}
+
+// recall tells the stores in stores to return what they hold of the bucket of l.
+func (m *memoryLender) recall(l *limiter.LeaseRequest) {
+	r := limiter.Recall{Key: bytes.Clone(l.Key), Rule: l.Rule.ID, At: l.RecalledAt}
+	for _, s := range m.stores {
+		time.AfterFunc(m.delay/2, func() { s.Recall(r) })
+	}
 }
 
 // Take decides all takes as one, without a delay.

@@ -14,23 +14,22 @@ import (
 // askAgainAfter is how long takes wait before they ask again.
 const askAgainAfter = time.Millisecond
 
-// Recall returns in the background what this node holds of the bucket of key under the rule with
-// this ID, because the lender recalls it. If a request of the account is under way, Recall does
-// nothing: its reply says whether the bucket is ample.
-func (s *Store) Recall(key []byte, rule uint32) {
+// Recall returns in the background what this node holds of the recalled bucket. If a request of the
+// account is under way, or if the lender has answered one since the recall, Recall does nothing.
+func (s *Store) Recall(r limiter.Recall) {
 	for _, z := range s.openZones() {
-		s.send(z.recall(key, rule))
+		s.send(z.recall(r))
 	}
 }
 
 // recall returns the call that returns what the zone holds of a bucket, or nil if it holds nothing,
-// if a request is under way, or if the background is full.
-func (z *Accounts) recall(key []byte, rule uint32) (c *call) {
+// if the recall is no news or a request is under way, or if the background is full.
+func (z *Accounts) recall(by limiter.Recall) (c *call) {
 	var l location
-	l.locate(z, rule, key)
+	l.locate(z, by.Rule, by.Key)
 	l.withAccount(func(a account) {
-		r, now := z.rules.ruleFor(rule, a), z.store.now()
-		if z.dropPassed(a, r, now); !a.requesting && a.holdsParts() {
+		r, now := z.rules.ruleFor(by.Rule, a), z.store.now()
+		if z.dropPassed(a, r, now); !a.requesting && a.seenAt < by.At && a.holdsParts() {
 			c, _ = z.store.beginLocked(&l, a, r, now, maxBackground, toReturn)
 		}
 	})

@@ -31,13 +31,13 @@ func TestRecall(t *testing.T) {
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.allowed(r, "key", 3, limiter.FromLease)
 		for _, key := range []string{"key", "another key"} {
-			n.Recall([]byte(key), 2)
+			n.recall(key, 2)
 		}
-		n.Recall([]byte("another key"), 1)
+		n.recall("another key", 1)
 		if n.waitForReplies(); n.leased(r, "key") != 5 || n.lender.received() != 1 {
 			t.Fatalf("leased after a recall of others = %d, want 5", n.leased(r, "key"))
 		}
-		n.Recall([]byte("key"), 1)
+		n.recall("key", 1)
 		if n.waitForReplies(); n.leased(r, "key") != 0 {
 			t.Errorf("leased after a recall = %d, want 0", n.leased(r, "key"))
 		}
@@ -46,14 +46,14 @@ func TestRecall(t *testing.T) {
 			t.Errorf("request after a recall = %+v, want it to return 8 of which 3 are spent, and to want nothing", l)
 		}
 		n.checkUsed(r, "key", 4)
-		n.Recall([]byte("key"), 1)
+		n.recall("key", 1)
 		if n.waitForReplies(); n.lender.newestRequest().Returns != [2]limiter.Return{} {
 			t.Error("a node that holds nothing returns something")
 		}
 
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.locationOf(r, "key").withAccount(func(a account) { a.returnPart(&limiter.LeaseRequest{Rule: r}, 2) })
-		n.Recall([]byte("key"), 1)
+		n.recall("key", 1)
 		if n.waitForReplies(); n.leased(r, "key") != 0 || n.lender.newestRequest().Returns[0].N != 2 {
 			t.Errorf("leased after a recall = %d, want the 2 that were kept to be returned", n.leased(r, "key"))
 		}
@@ -68,7 +68,7 @@ func TestRecallDoesNothing(t *testing.T) {
 		r := n.hourly()
 		n.allowed(r, "key", 1, limiter.FromStore)
 		release := n.fillBackground(maxBackground)
-		n.Recall([]byte("key"), 1)
+		n.recall("key", 1)
 		release()
 		done := make(chan struct{})
 		go func() {
@@ -76,14 +76,14 @@ func TestRecallDoesNothing(t *testing.T) {
 			n.allowed(r, "key", 9, limiter.FromStore)
 		}()
 		time.Sleep(rtt / 2)
-		n.Recall([]byte("key"), 1)
+		n.recall("key", 1)
 		<-done
 		if n.waitForReplies(); n.lender.received() != 2 || n.leased(r, "key") == 0 {
 			t.Errorf("requests = %d with %d leased, want the two of the takes", n.lender.received(), n.leased(r, "key"))
 		}
 		n.Open("zone").Close()
 		before := n.lender.received()
-		n.Recall([]byte("key"), 1)
+		n.recall("key", 1)
 		if n.waitForReplies(); n.lender.received() != before {
 			t.Error("a recall has sent a request of a closed zone")
 		}
@@ -228,4 +228,9 @@ func TestCloseBeforeAskingAgain(t *testing.T) {
 		synctest.Wait()
 		n.checkUsed(r, "key", 4000-100+1)
 	})
+}
+
+// recall has the store hear that the lender recalls a bucket just now.
+func (n node) recall(key string, rule uint32) {
+	n.Recall(limiter.Recall{Key: []byte(key), Rule: rule, At: limiter.At(time.Now().Add(3 * time.Hour))})
 }

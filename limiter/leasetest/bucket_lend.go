@@ -46,17 +46,18 @@ func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	l.Granted, l.GrantedShare, l.Expires = events, share, b.lentUntil()
 }
 
-// largePart returns the part that an ample bucket grants: all that is wanted, but at most the fair
-// part of a node of what is there, or a tenth of the room if that is more. All parts together can hold
-// four fifths of the capacity.
+// largePart returns the part that an ample bucket grants: all that is wanted, but at most an eighth of
+// the capacity, and at most the fair part of a node of what is there, or a tenth of the room if that is
+// more. All parts together can hold two fifths of the capacity in a fleet of ten nodes or less, and four
+// fifths in one of twenty or more: the more nodes there are, the smaller are their parts.
 func (b *lendingBucket) largePart(l *limiter.LeaseRequest) (events int64) {
 	capacity := l.Rule.Capacity()
-	left, room := capacity-b.missing, capacity-capacity/5-b.most(l.Rule)
+	left, room := capacity-b.missing, capacity*max(40, min(80, l.Divisor()))/100-b.most(l.Rule)
 	if l.Need > 0 && l.Served == 0 {
 		return 0
 	}
 	fair := 16 * (left + b.holds(l.Rule)) / (5 * l.Divisor())
-	return max(0, min(l.Want, max(fair, room/10), room, left))
+	return max(0, min(l.Want, max(fair, room/10), room, left, capacity/8))
 }
 
 // smallPart returns the part that another bucket grants: of what is left at most one event in

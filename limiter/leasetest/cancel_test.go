@@ -44,9 +44,9 @@ func TestCancelBesideParts(t *testing.T) {
 		{
 			"of a bucket that was given something back before", limiter.Limit{Events: 1000, Window: 100 * time.Second},
 			[]step{
-				{0, limiter.LeaseRequest{Need: 100, Want: 200}}, {10 * sec, limiter.LeaseRequest{Need: 8}},
+				{0, limiter.LeaseRequest{Need: 100, Want: 100}}, {10 * sec, limiter.LeaseRequest{Need: 8}},
 				{10*sec + 500*ms, limiter.LeaseRequest{Need: 20}}, {at: 11 * sec},
-			}, 782, 785,
+			}, 882, 885,
 		},
 	} {
 		r, g := mustRule(limiter.Rule{Limit: test.limit}), NewLedger(bucket)

@@ -151,6 +151,8 @@ type partsFault struct {
 	ledger  func(b *lendingBucket, e *limiter.Return) // before a return
 	granted func(l *limiter.LeaseRequest, b *lendingBucket)
 	part    func(p *nodePart, sent limiter.Instant) // when it arrives
+	spends  func(s *limiter.Spends)                 // before a return
+	lent    func(b *lendingBucket)                  // after any reply
 
 	trusting bool // the store is to know what a part has accrued under another limit
 }
@@ -162,7 +164,24 @@ type nodePart struct {
 	events, share, spent int64
 	arrived, ends        limiter.Instant
 	clock                float64
-	accruesOn            bool // a fault
+	accruesOn            bool           // a fault
+	spends               limiter.Spends // by the store's clock
+}
+
+// spend spends events at now.
+func (p *nodePart) spend(now limiter.Instant, n int64) {
+	p.spent += n
+	length := p.rule.OverflowWindow()
+	if p.share > 0 || length == 0 {
+		return
+	}
+	moved := limiter.Spends{Newest: int64(now) / length}
+	for i, e := range p.spends.Events {
+		at := min(int64(i)+moved.Newest-p.spends.Newest, limiter.OverflowWindows-1)
+		moved.Events[at] += e
+	}
+	moved.Events[0] += uint16(n)
+	p.spends = moved
 }
 
 // left returns what the node may spend at now.
@@ -214,7 +233,7 @@ func (h *partsHistory) play(f *partsFault) error {
 		for _, p := range []*nodePart{&kept[n], &parts[n]} {
 			if s.do == spend {
 				if left := min(s.n, p.left(now)); left > 0 {
-					p.spent += left
+					p.spend(now, left)
 					s.n -= left
 					all = append(all, limiter.Events{At: now, N: left})
 				}
@@ -241,23 +260,30 @@ func (h *partsHistory) play(f *partsFault) error {
 			if s.do == renew && p.rule == r {
 				keep = max(0, min(s.n, p.left(now)))
 			}
-			l.Returns[0] = limiter.Return{Events: limiter.Events{At: p.at, N: p.events - keep}, Spent: p.spent, Share: p.share}
-			l.Returns[1] = limiter.Return{Events: limiter.Events{At: kept[n].at, N: kept[n].events}, Spent: kept[n].spent}
-			if p.rule != r && (f == nil || !f.trusting) { // the store does not know what it has accrued
-				l.Returns[0].Spent = limiter.MaxEvents
+			l.Returns[1] = limiter.Return{Events: limiter.Events{At: p.at, N: p.events - keep}, Spent: p.spent, Share: p.share}
+			l.Returns[0] = limiter.Return{Events: limiter.Events{At: kept[n].at, N: kept[n].events}, Spent: kept[n].spent}
+			l.Spends = p.spends
+			if p.rule != r { // the store does not know what it has accrued
+				l.Spends = limiter.Spends{}
+			}
+			if p.rule != r && (f == nil || !f.trusting) {
+				l.Returns[1].Spent = limiter.MaxEvents
 				if left := p.events - p.spent; left > 0 && kept[n].events == 0 {
-					l.Returns[1].Events = limiter.Events{At: p.at, N: left}
-					l.Returns[0].N -= left
+					l.Returns[0].Events = limiter.Events{At: p.at, N: left}
+					l.Returns[1].N -= left
 				}
 			}
+			if f != nil && f.spends != nil {
+				f.spends(&l.Spends)
+			}
 			kept[n], *p = *p, nodePart{}
-			kept[n].events, kept[n].spent, kept[n].share = keep, 0, 0
+			kept[n].events, kept[n].spent, kept[n].share, kept[n].spends = keep, 0, 0, limiter.Spends{}
 		}
 		if s.do == need {
 			l.Need, l.More = 1, s.n-1
 		}
 		if f != nil && f.ledger != nil {
-			f.ledger(g.count.(*lendingBucket), &l.Returns[0])
+			f.ledger(g.count.(*lendingBucket), &l.Returns[1])
 		}
 		sent, at := now, now+s.delay
 		// The store's instants must not go back: what the others do until then comes after.
@@ -265,6 +291,9 @@ func (h *partsHistory) play(f *partsFault) error {
 		l = lendOne(g, 1, at, l)
 		if l.Served > 0 {
 			all = append(all, limiter.Events{At: at, N: l.Served})
+		}
+		if f != nil && f.lent != nil {
+			f.lent(g.count.(*lendingBucket))
 		}
 		if f != nil && f.granted != nil {
 			f.granted(&l, g.count.(*lendingBucket))
@@ -302,6 +331,14 @@ var partsFaults = []partsFault{
 		b.current.accrues -= l.GrantedShare * int64(b.lentUntil()-b.at)
 	}},
 	{name: "a part of a lower limit is returned as one of the raised limit", trusting: true},
+	{name: "overflow pays for the events of its own window", spends: func(s *limiter.Spends) { s.Newest-- }},
+	{name: "overflow pays for later events", spends: func(s *limiter.Spends) { s.Newest -= limiter.OverflowWindows }},
+	{name: "overflow pays twice", lent: func(b *lendingBucket) {
+		for i := range b.overflow.units {
+			b.overflow.units[i] *= 2
+		}
+	}},
+	{name: "what has ended is free", lent: func(b *lendingBucket) { b.missing = max(0, b.missing-b.previous.events) }},
 	{name: "the events at once are not debited", granted: func(l *limiter.LeaseRequest, b *lendingBucket) {
 		b.missing = max(0, b.missing-l.Granted)
 	}},

@@ -137,6 +137,14 @@ func (s *scenario) happened(timed bool) string {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.store.recalls > 0 { // no take waits for the nodes that return their parts
+		us := 1 + 4*s.net.delay
+		s.store.recalls = 0
+		s.mu.Unlock()
+		sleep(us)
+		synctest.Wait()
+		s.mu.Lock()
+	}
 	slices.SortStableFunc(s.trace, func(a, b traceLine) int { return cmp.Or(cmp.Compare(a.at, b.at), a.order(b)) })
 	var lines []string
 	for i := range s.trace {
@@ -152,7 +160,7 @@ func (s *scenario) happened(timed bool) string {
 }
 
 // order puts what happens at the same instant in an order, as goroutines may do it in any: takes
-// come before requests, those that leave more before those that leave less.
+// come before requests and answers, those that leave more before those that leave less.
 func (l traceLine) order(o traceLine) int {
 	takes := func(l traceLine) int {
 		if strings.Contains(l.format, " takes ") {
@@ -160,10 +168,13 @@ func (l traceLine) order(o traceLine) int {
 		}
 		return 1
 	}
-	if both := takes(l) + takes(o); both > 0 {
+	switch takes(l) + takes(o) {
+	case 0:
+		return strings.Compare(o.String(), l.String())
+	case 1:
 		return takes(l) - takes(o)
 	}
-	return strings.Compare(o.String(), l.String())
+	return strings.Compare(l.String(), o.String())
 }
 
 // newScenario returns a scenario under the rule that the words say.

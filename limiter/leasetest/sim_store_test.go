@@ -15,6 +15,7 @@ type simStore struct {
 	ledgers     map[ledgerName]*Ledger
 	replica     map[ledgerName]*Ledger
 	unsynced    []int64 // by key, what was debited since the replica was up to date
+	recalls     int     // messages that were sent to nodes
 }
 
 type ledgerName struct {
@@ -50,10 +51,10 @@ func (s *simStore) answer(n *simNode, requests []limiter.LeaseRequest) {
 // answers do.
 func (s *simStore) recall(l *limiter.LeaseRequest) {
 	s.tracef(keyOf(l), "the store recalls the parts")
-	key, rule := slices.Clone(l.Key), l.Rule.ID
+	r := limiter.Recall{Key: slices.Clone(l.Key), Rule: l.Rule.ID, At: l.RecalledAt}
 	for _, n := range s.nodes {
-		if !s.happens(s.net.loseAnswer) {
-			s.afterUnlocked(s.way(), func() { n.store.Recall(key, rule) })
+		if s.recalls++; !s.happens(s.net.loseAnswer) {
+			s.afterUnlocked(s.way(), func() { n.store.Recall(r) })
 		}
 	}
 }

@@ -2,10 +2,11 @@ package redisstore
 
 import (
 	"context"
-	"encoding/binary"
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 //
 // A lost recall is not repeated. When the connection has ended, or when Redis does not let its user
 // subscribe, Recalls tries again after a pause.
-func (s *Store) Recalls(ctx context.Context, recalled func(key []byte, rule uint32)) {
+func (s *Store) Recalls(ctx context.Context, recalled func(limiter.Recall)) {
 	pause := recallPause
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -40,23 +41,23 @@ func (s *Store) Recalls(ctx context.Context, recalled func(key []byte, rule uint
 // subscribe calls recalled for each recall until the connection fails or ctx ends. Each primary of
 // a cluster forwards messages to all others, so any of them will do. subscribe picks one at random,
 // to spread the nodes of a fleet over all primaries.
-func (s *Store) subscribe(ctx context.Context, recalled func(key []byte, rule uint32)) {
+func (s *Store) subscribe(ctx context.Context, recalled func(limiter.Recall)) {
 	conn := s.client.NewConn(strconv.FormatUint(rand.Uint64(), 36))
 	defer conn.Close()
 	_ = conn.Subscribe(ctx, s.prefix+":recall", func(message string) {
-		if key, rule, ok := parseRecall(s.prefix, message); ok {
-			recalled(key, rule)
+		if r, ok := parseRecall(s.prefix, message); ok {
+			recalled(r)
 		}
 	})
 }
 
-// parseRecall returns the key and the ID of the rule of a recall. The message has the field of the
-// rule and the name of the hash. parseRecall reports false if the message is no recall.
-func parseRecall(prefix, message string) (key []byte, rule uint32, ok bool) {
-	const fieldLength = 4
-	if len(message) < fieldLength {
-		return nil, 0, false
+// parseRecall returns the recall of a message: the field of the rule in 4 bytes, the instant in 7, and
+// the name of the hash. parseRecall reports false if the message is no recall.
+func parseRecall(prefix, message string) (r limiter.Recall, ok bool) {
+	if len(message) < 11 {
+		return r, false
 	}
-	key, ok = keyOf(prefix, message[fieldLength:])
-	return key, binary.BigEndian.Uint32([]byte(message[:fieldLength])), ok
+	r.Rule, r.At = uint32(number(message[:4])), limiter.Instant(number(message[4:11]))
+	r.Key, ok = keyOf(prefix, message[11:])
+	return r, ok
 }

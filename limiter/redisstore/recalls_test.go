@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
@@ -31,7 +32,9 @@ type recall struct {
 }
 
 // message returns the message of the recall.
-func (r recall) message(prefix string) string { return field(r.rule) + hashName(prefix, []byte(r.key)) }
+func (r recall) message(prefix string) string {
+	return field(r.rule) + "\x00\x00\x00\x00\x00\x00\x05" + hashName(prefix, []byte(r.key))
+}
 
 // hear calls Recalls until the test ends.
 func hear(t *testing.T, s *Store) <-chan recall {
@@ -39,7 +42,7 @@ func hear(t *testing.T, s *Store) <-chan recall {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		defer close(ended)
-		s.Recalls(ctx, func(key []byte, rule uint32) { heard <- recall{string(key), rule} })
+		s.Recalls(ctx, func(r limiter.Recall) { heard <- recall{string(r.Key), r.Rule} })
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -170,18 +173,37 @@ func TestRecallsWhenAllowed(t *testing.T) {
 	repeat(t, s, heard, first)
 }
 
+// TestScriptRecalls has nodes lease what a bucket has until a take of another node is denied.
+func TestScriptRecalls(t *testing.T) {
+	s := New(connect(t, standalone(t)), "recalled")
+	heard := hear(t, s)
+	repeat(t, s, heard, first)
+	r := leasable(t, limiter.Algorithm{})
+	incarnation := lend(t, s, 0, limiter.LeaseRequest{Rule: r}).Incarnation
+	for range 3 {
+		lend(t, s, 0, limiter.LeaseRequest{Rule: r, Want: 100, Incarnation: incarnation})
+	}
+	l := lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 500, Incarnation: incarnation})
+	if !l.AsksAgain() || l.Ample {
+		t.Errorf("the reply to a need of 500 is %+v, want a denial to ask again after", l)
+	}
+	if got, want := next(t, heard), (recall{"key", r.ID}); got != want {
+		t.Errorf("recall = %+v, want %+v", got, want)
+	}
+}
+
 func TestParseRecall(t *testing.T) {
-	id := string(binary.BigEndian.AppendUint32(nil, 1))
+	id := string(binary.BigEndian.AppendUint32(nil, 1)) + "\x00\x00\x00\x00\x00\x00\x05"
 	for _, message := range []string{
 		"", "rl", id, id[1:] + "rl:{a}", id + "rl", id + "rl:", id + "rl:{", id + "rl:{}", id + "rl:{a", id + "rl:a}",
 		id + "rl:{a}:00000001", id + "rl:{a}}", id + "xl:{a}", id + "rl:{%}}", id + "rl:{%41}", id + "rl:{%7d}", id + "rl:{%2}",
 		id + "rl:{a%}", " " + id + "rl:{a}",
 	} {
-		if _, _, ok := parseRecall("rl", message); ok {
+		if _, ok := parseRecall("rl", message); ok {
 			t.Errorf("%q is a recall, want no recall", message)
 		}
 	}
-	if key, rule, ok := parseRecall("rl", id+"rl:{a%7D%25}"); string(key) != "a}%" || rule != 1 || !ok {
-		t.Errorf("a recall = %q, %d, %v", key, rule, ok)
+	if r, ok := parseRecall("rl", id+"rl:{a%7D%25}"); string(r.Key) != "a}%" || r.Rule != 1 || r.At != 5 || !ok {
+		t.Errorf("a recall = %+v, %v", r, ok)
 	}
 }

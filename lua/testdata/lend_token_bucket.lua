@@ -74,10 +74,10 @@ local function most(parts, p, q)
   local events, numerator = given(math.ceil((parts.current.accrues + parts.previous.accrues) / SHARES), p, q)
   return parts.current.events + parts.previous.events + events + (numerator > 0 and 1 or 0)
 end
-local function largePart(lease, left, held, room)
+local function largePart(lease, left, held, most, capacity)
   local divisor, want = struct.unpack('>I2I5', lease, 4)
-  local fair = math.floor(16 * (left + held) / (5 * divisor))
-  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left))
+  local fair, room = math.floor(16 * (left + held) / (5 * divisor)), math.floor(capacity * math.max(40, math.min(80, divisor)) / 100) - most
+  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left, math.floor(capacity / 8)))
 end
 local function newParts(at, short, length)
   return {ends = at + length, length = short, next = length, now = length, before = length,
@@ -435,7 +435,7 @@ do
   if few and recalled_1 == 0 and parts_1 and aside_1 == 0 and not charged_1 and struct.unpack('>I4', ARGV[7 * 1 + 2], 11) > 0
       and 8 * holds(parts_1, at_1, p_1, q_1) >= capacity_1 then
     recalled_1, changed_1 = at_1, true
-    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', ARGV[3] .. KEYS[1])
+    redis.pcall('PUBLISH', string.match(KEYS[1], '^(.-):{') .. ':recall', ARGV[3] .. struct.pack('>I7', at_1) .. KEYS[1])
   end
 end
   want_1 = allowed and math.max(0, math.min(want_1,
@@ -447,13 +447,13 @@ end
   local ample = recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, at_1, p_1, q_1, capacity_1)
   if length > 0 and not t then t = newParts(at_1, length, ample and longOf(length) or length) end
   if missing_1 <= capacity_1 and length > 0 and t.length == length and incarnation > 0 then
-    room = (ample and capacity_1 - math.floor(capacity_1 / 5) or math.floor(capacity_1 / 2)) - most(t, p_1, q_1)
+    room = ample and 2 or math.floor(capacity_1 / 2) - most(t, p_1, q_1)
   end
   if room >= 2 then
     local lasts, slot, n = t.ends + t.next - at_1, t.current, 0
     if ample then
       share = 0
-      if allowed then want_1 = largePart(ARGV[7 * 1 + 2], capacity_1 - missing_1, holds(parts_1, at_1, p_1, q_1), room) end
+      if allowed then want_1 = largePart(ARGV[7 * 1 + 2], capacity_1 - missing_1, holds(parts_1, at_1, p_1, q_1), most(t, p_1, q_1), capacity_1) end
     else
       want_1 = math.min(want_1, room)
       local whole = given(room - want_1, q_1, p_1)

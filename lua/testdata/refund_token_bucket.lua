@@ -74,10 +74,10 @@ local function most(parts, p, q)
   local events, numerator = given(math.ceil((parts.current.accrues + parts.previous.accrues) / SHARES), p, q)
   return parts.current.events + parts.previous.events + events + (numerator > 0 and 1 or 0)
 end
-local function largePart(lease, left, held, room)
+local function largePart(lease, left, held, most, capacity)
   local divisor, want = struct.unpack('>I2I5', lease, 4)
-  local fair = math.floor(16 * (left + held) / (5 * divisor))
-  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left))
+  local fair, room = math.floor(16 * (left + held) / (5 * divisor)), math.floor(capacity * math.max(40, math.min(80, divisor)) / 100) - most
+  return math.max(0, math.min(want, math.max(fair, math.floor(room / 10)), room, left, math.floor(capacity / 8)))
 end
 local function newParts(at, short, length)
   return {ends = at + length, length = short, next = length, now = length, before = length,

@@ -90,7 +90,7 @@ func (n *node) recall(requests []limiter.LeaseRequest) {
 		}
 		for _, other := range n.fleet.nodes {
 			if other != n {
-				other.store.Recall(l.Key, l.Rule.ID)
+				other.store.Recall(limiter.Recall{Key: l.Key, Rule: l.Rule.ID, At: l.RecalledAt})
 			}
 		}
 	}
