@@ -58,6 +58,12 @@ func TestWantOfAmple(t *testing.T) {
 	if a.requestRefill(r, arrived, 2*ms, &l); l.Want < 5000 || l.Want > 6000 || l.Share != 0 {
 		t.Errorf("refill wants %d events and a share of %d, want the events of a minute", l.Want, l.Share)
 	}
+	a = withAmple(r, 600, 0, 99.5)
+	a.addTaken(1000)
+	l = limiter.LeaseRequest{Nodes: 100}
+	if a.requestRefill(r, arrived, 2*ms, &l); l.Want < 5000 || l.Busy {
+		t.Errorf("refill of a busy key wants %d events at once, busy %v, want the events of a minute", l.Want, l.Busy)
+	}
 	reply := partReply(r, 8, 0, 4501)
 	reply.Decision.At++
 	if a.applyReply(r, arrived, arrived, reply, 0, false); a.ample || !a.pressed(r) {

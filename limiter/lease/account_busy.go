@@ -41,8 +41,9 @@ func (a account) horizon(r *limiter.Rule, now instant, cost int64) (us, events i
 
 // wantBusy has l want the events that takes spend within the horizon, if the store would grant
 // fewer otherwise. It changes nothing for a log, whose leased events count for longer than others.
+// Nor does it for an ample bucket, of which the request wants more.
 func (a account) wantBusy(r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
-	if r.Algorithm.Kind == limiter.SlidingWindowLog {
+	if r.Algorithm.Kind == limiter.SlidingWindowLog || a.ample {
 		return
 	}
 	_, events := a.horizon(r, now, max(1, l.Need))
