@@ -21,7 +21,7 @@ const (
 // Spends say when the events of a lease were spent, by the clock of the store.
 type Spends struct {
 	Newest int64                   // number of the newest window: see Rule.OverflowWindow
-	Events [OverflowWindows]uint16 // spent in the window Newest - i
+	Events [OverflowWindows]uint16 // spent in the window Newest - i; the last ones then or before
 }
 
 // OverflowWindow returns the length of the windows of time in which a bucket notes its overflow, in
