@@ -44,7 +44,13 @@ func TestConcurrentTakes(t *testing.T) {
 			})
 			s := New(lender, Options{Timeout: 10 * time.Second})
 			on := node{t, s, nil}
-			rules := []*limiter.Rule{on.fixed("a", 1, limit), on.fixed("b", 2, 2*limit)}
+			rule := func(zone string, id uint32, events int64) *limiter.Rule { // no window ends during the test
+				return on.rule(limiter.Rule{
+					ID: id, Zone: s.Open(zone), Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow},
+					Limit: limiter.Limit{Events: events, Window: limiter.MaxWindow},
+				})
+			}
+			rules := []*limiter.Rule{rule("a", 1, limit), rule("b", 2, 2*limit)}
 			admitted := takeConcurrently(t, s, rules, line.keys, limit)
 			s.Close()
 			total := int64(0)
