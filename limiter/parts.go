@@ -34,7 +34,8 @@ const (
 	minPartTime, maxPartTime, hourPart = 500_000, 20_000_000, 60_000_000
 )
 
-// partTime returns how long a part usually lasts in short slots, in µs. It returns 0 if the bucket has no parts.
+// partTime returns how long a part usually lasts in short slots, in µs. It returns 0 if the bucket
+// has no parts.
 func (r *Rule) partTime() int64 {
 	if r.capacity < minShared {
 		return 0
@@ -53,8 +54,8 @@ func (r *Rule) partTime() int64 {
 // HasSmallBucket reports whether the bucket of r is so small that a few events make a difference.
 func (r *Rule) HasSmallBucket() bool { return r.capacity < smallBucket }
 
-// partSlot returns the length of the short slots of time by which a store accounts for parts, in µs. A
-// part ends at the end of the slot after the one in which it was granted.
+// partSlot returns the length of the short slots of time by which a store accounts for parts, in
+// µs. A part ends at the end of the slot after the one in which it was granted.
 func (r *Rule) partSlot() int64 { return r.partTime() / 3 * 2 }
 
 const (

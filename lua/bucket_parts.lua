@@ -68,6 +68,11 @@ end
 -- isHalfFull returns whether a bucket lacks at most half of its capacity beyond what its parts hold.
 local function isHalfFull(missing, parts, at, p, q, capacity) return 2 * (missing - holds(parts, at, p, q)) <= capacity end
 
+-- isAmple returns whether a bucket lends large parts at an instant: see limiter/leasetest/bucket_lend.go.
+local function isAmple(recalled, aside, charged, missing, parts, at, p, q, capacity)
+  return recalled == 0 and aside == 0 and not charged and isHalfFull(missing, parts, at, p, q, capacity)
+end
+
 -- most returns how many events nodes can hold when the parts end, rounded up.
 local function most(parts, p, q)
   local events, numerator = given(math.ceil((parts.current.accrues + parts.previous.accrues) / SHARES), p, q)
@@ -141,7 +146,7 @@ end
 parts_N.previous, parts_N.current = parts_N.current, {shares = 0, accrues = 0, events = 0}
 parts_N.ends = parts_N.ends + parts_N.next
 parts_N.now, parts_N.before, parts_N.next = parts_N.next, parts_N.now, parts_N.length
-if recalled_N == 0 and aside_N == 0 and not charged_N and isHalfFull(missing_N, parts_N, till, p_N, q_N, capacity_N) then
+if isAmple(recalled_N, aside_N, charged_N, missing_N, parts_N, till, p_N, q_N, capacity_N) then
   parts_N.next = longOf(parts_N.length)
 end
 <close>
@@ -165,7 +170,7 @@ if parts_N then
 end
 
 ---- ample
-recalled_N == 0 and aside_N == 0 and not charged_N and isHalfFull(missing_N, parts_N, at_N, p_N, q_N, capacity_N)
+isAmple(recalled_N, aside_N, charged_N, missing_N, parts_N, at_N, p_N, q_N, capacity_N)
 
 ---- rearm
 -- Allows a further recall when the bucket is half full and the last one was long ago: see
@@ -221,18 +226,17 @@ end
 -- limiter/leasetest/bucket_lend.go.
 do
   local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
-  local t, room, granted = parts_N, 0, 0
-  local ample = <ample>
+  local t, granted, ample = parts_N, 0, <ample>
   if length > 0 and not t then t = newParts(at_N, length, ample and longOf(length) or length) end
   -- Without an incarnation, the part could not be returned.
   if missing_N <= capacity_N and length > 0 and t.length == length and incarnation > 0 then
-    room = ample and 2 or math.floor(capacity_N / 2) - most(t, p_N, q_N)
-  end
-  if room >= 2 then
-    local lasts, slot, n = t.ends + t.next - at_N, t.current, 0
+    local lasts, slot, held, n = t.ends + t.next - at_N, t.current, most(t, p_N, q_N), 0
+    local room = math.floor(capacity_N / 2) - held
     if ample then
       share = 0
-      if allowed then want_N = largePart(ARGV[7 * N + 2], capacity_N - missing_N, holds(parts_N, at_N, p_N, q_N), most(t, p_N, q_N), capacity_N) end
+      if allowed then want_N = largePart(ARGV[7 * N + 2], capacity_N - missing_N, holds(parts_N, at_N, p_N, q_N), held, capacity_N) end
+    elseif room < 2 then
+      want_N, share = 0, 0
     else
       want_N = math.min(want_N, room)
       local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room

@@ -47,7 +47,7 @@ func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	return f, nil
 }
 
-// newNode returns a node of a fleet of so many nodes.
+// newNode returns a node of a fleet on c. nodes is how many nodes the fleet has.
 func newNode(c *cluster, nodes int, requests requestCounts) *node {
 	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.Addrs, Timeout: timeout})
 	counts := redisstore.New(client, fmt.Sprint("rl", nodes))

@@ -5,8 +5,12 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 // ample reports whether the bucket lacks at most half of its capacity beyond what its parts hold.
 // After a recall, it is not ample until it may recall its parts again.
 func (b *lendingBucket) ample(r *limiter.Rule) bool {
-	return b.recalledAt == 0 && b.aside == 0 && !b.charged && b.isHalfFull(r)
+	return b.recalledAt == 0 && !b.isOverdrawn() && b.isHalfFull(r)
 }
+
+// isOverdrawn reports whether events are set aside or were charged: then neither the overflow nor a
+// recall is stored.
+func (b *lendingBucket) isOverdrawn() bool { return b.aside > 0 || b.charged }
 
 func (b *lendingBucket) isHalfFull(r *limiter.Rule) bool {
 	return 2*(b.missing-b.holds(r)) <= r.Capacity()
@@ -99,7 +103,7 @@ func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Return, spends limit
 // noteOverflow notes that the bucket was full at the end of the time since from. If its parts held
 // nothing, it would lack lacks events less a fraction now.
 func (b *lendingBucket) noteOverflow(r *limiter.Rule, from limiter.Instant, lacks, fraction int64) {
-	if !b.open() || b.shares() > 0 || b.aside > 0 || b.charged {
+	if !b.open() || b.shares() > 0 || b.isOverdrawn() {
 		return
 	}
 	unit := overflowUnit(b.length)
@@ -117,7 +121,7 @@ func (b *lendingBucket) noteOverflow(r *limiter.Rule, from limiter.Instant, lack
 
 // forget forgets what is not stored while parts have shares or events are set aside.
 func (b *lendingBucket) forget() {
-	if b.aside > 0 || b.charged {
+	if b.isOverdrawn() {
 		b.overflow, b.recalledAt = overflow{}, 0
 	}
 	if !b.open() || b.shares() > 0 {
@@ -135,7 +139,7 @@ const mostSince = 1<<32 - 1
 // eighth of the capacity. It reports whether it does: not again before the bucket was half full.
 func (b *lendingBucket) recall(r *limiter.Rule, denies bool) bool {
 	few := denies || 10*(r.Capacity()-b.missing) < r.Capacity()
-	if !few || b.recalledAt != 0 || b.aside > 0 || b.charged || !b.open() || 8*b.holds(r) < r.Capacity() {
+	if !few || b.recalledAt != 0 || b.isOverdrawn() || !b.open() || 8*b.holds(r) < r.Capacity() {
 		return false
 	}
 	b.recalledAt = b.at

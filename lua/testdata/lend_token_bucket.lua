@@ -70,6 +70,9 @@ local function holds(parts, at, p, q)
   return numerator > 0 and events + 1 or events
 end
 local function isHalfFull(missing, parts, at, p, q, capacity) return 2 * (missing - holds(parts, at, p, q)) <= capacity end
+local function isAmple(recalled, aside, charged, missing, parts, at, p, q, capacity)
+  return recalled == 0 and aside == 0 and not charged and isHalfFull(missing, parts, at, p, q, capacity)
+end
 local function most(parts, p, q)
   local events, numerator = given(math.ceil((parts.current.accrues + parts.previous.accrues) / SHARES), p, q)
   return parts.current.events + parts.previous.events + events + (numerator > 0 and 1 or 0)
@@ -286,7 +289,7 @@ end
       parts_1.previous, parts_1.current = parts_1.current, {shares = 0, accrues = 0, events = 0}
 parts_1.ends = parts_1.ends + parts_1.next
 parts_1.now, parts_1.before, parts_1.next = parts_1.next, parts_1.now, parts_1.length
-if recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, till, p_1, q_1, capacity_1) then
+if isAmple(recalled_1, aside_1, charged_1, missing_1, parts_1, till, p_1, q_1, capacity_1) then
   parts_1.next = longOf(parts_1.length)
 end
 if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
@@ -443,17 +446,16 @@ end
   if allowed or not enough then
     do
   local length, share = struct.unpack('>I4I2', ARGV[7 * 1 + 2], 11)
-  local t, room, granted = parts_1, 0, 0
-  local ample = recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, at_1, p_1, q_1, capacity_1)
+  local t, granted, ample = parts_1, 0, isAmple(recalled_1, aside_1, charged_1, missing_1, parts_1, at_1, p_1, q_1, capacity_1)
   if length > 0 and not t then t = newParts(at_1, length, ample and longOf(length) or length) end
   if missing_1 <= capacity_1 and length > 0 and t.length == length and incarnation > 0 then
-    room = ample and 2 or math.floor(capacity_1 / 2) - most(t, p_1, q_1)
-  end
-  if room >= 2 then
-    local lasts, slot, n = t.ends + t.next - at_1, t.current, 0
+    local lasts, slot, held, n = t.ends + t.next - at_1, t.current, most(t, p_1, q_1), 0
+    local room = math.floor(capacity_1 / 2) - held
     if ample then
       share = 0
-      if allowed then want_1 = largePart(ARGV[7 * 1 + 2], capacity_1 - missing_1, holds(parts_1, at_1, p_1, q_1), most(t, p_1, q_1), capacity_1) end
+      if allowed then want_1 = largePart(ARGV[7 * 1 + 2], capacity_1 - missing_1, holds(parts_1, at_1, p_1, q_1), held, capacity_1) end
+    elseif room < 2 then
+      want_1, share = 0, 0
     else
       want_1 = math.min(want_1, room)
       local whole = given(room - want_1, q_1, p_1)
@@ -556,7 +558,7 @@ end
 if not created and (added > 0 or stored[1]) then
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', now))
 end
-local reply = {at_1, more_1, want_1, parts_1 and parts_1.lent or 0, recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, at_1, p_1, q_1, capacity_1) and 1 or 0, recalled_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.next, parts_1.current.shares, parts_1.current.accrues,
+local reply = {at_1, more_1, want_1, parts_1 and parts_1.lent or 0, isAmple(recalled_1, aside_1, charged_1, missing_1, parts_1, at_1, p_1, q_1, capacity_1) and 1 or 0, recalled_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.next, parts_1.current.shares, parts_1.current.accrues,
   parts_1.current.events, parts_1.previous.shares, parts_1.previous.accrues, parts_1.previous.events) or 0}
 if bad > 0 then reply[#reply + 1] = bad end
 return reply

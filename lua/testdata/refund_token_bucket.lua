@@ -70,6 +70,9 @@ local function holds(parts, at, p, q)
   return numerator > 0 and events + 1 or events
 end
 local function isHalfFull(missing, parts, at, p, q, capacity) return 2 * (missing - holds(parts, at, p, q)) <= capacity end
+local function isAmple(recalled, aside, charged, missing, parts, at, p, q, capacity)
+  return recalled == 0 and aside == 0 and not charged and isHalfFull(missing, parts, at, p, q, capacity)
+end
 local function most(parts, p, q)
   local events, numerator = given(math.ceil((parts.current.accrues + parts.previous.accrues) / SHARES), p, q)
   return parts.current.events + parts.previous.events + events + (numerator > 0 and 1 or 0)
@@ -275,7 +278,7 @@ end
       parts_1.previous, parts_1.current = parts_1.current, {shares = 0, accrues = 0, events = 0}
 parts_1.ends = parts_1.ends + parts_1.next
 parts_1.now, parts_1.before, parts_1.next = parts_1.next, parts_1.now, parts_1.length
-if recalled_1 == 0 and aside_1 == 0 and not charged_1 and isHalfFull(missing_1, parts_1, till, p_1, q_1, capacity_1) then
+if isAmple(recalled_1, aside_1, charged_1, missing_1, parts_1, till, p_1, q_1, capacity_1) then
   parts_1.next = longOf(parts_1.length)
 end
 if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
